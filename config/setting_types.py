@@ -23,10 +23,13 @@ from psycopg.conninfo import conninfo_to_dict
 
 from partners.rates import parse_rate
 from partners.whole_numbers import parse_whole_number
+from users.staff.role_names import NAMES
 
 SET_SECRET = "set it to 50 random characters (`make install` writes such a value into .env)."  # noqa: S105 - a text
 _HOST_NAME = r"(?!-)[A-Za-z0-9-]{1,63}(\.(?!-)[A-Za-z0-9-]{1,63})*"
 _IPV6 = r"\[[0-9A-Fa-f:.]+\]"
+# With `sub` it is stored, and part of a cache's key.
+_ISSUER_LENGTH = 150
 _SECRET_LENGTH = 32
 _ED25519_BYTES = 32
 _SET_ED25519 = "set it to an Ed25519 private key without a password, as PEM or base64."
@@ -116,6 +119,28 @@ def origin(scheme: str) -> Callable[[str], str]:
     """Return the type of an origin. scheme: a regular expression."""
     pattern = rf"{scheme}://((\*\.)?{_HOST_NAME}|{_IPV6})(:\d{{1,5}})?"
     return matching(pattern, "set it to origins such as https://partners.example.com, without a path.")
+
+
+def issuer(scheme: str) -> Callable[[str], str]:
+    """Return the type of an issuer of OpenID Connect: a URL. scheme: a regular expression."""
+    pattern = rf"(?=.{{1,{_ISSUER_LENGTH}}}$){scheme}://({_HOST_NAME}|{_IPV6})(:\d{{1,5}})?(/[\w./~%-]*)?"
+    example = "https://login.example.com/realms/staff"
+    return matching(
+        pattern, f"set it to the issuer of the provider's discovery document, such as {example} (https, no query)."
+    )
+
+
+def staff_roles(value: str) -> dict[str, str]:
+    """Return `group=role,group=role` as roles of staff by the group's name."""
+    pairs = [pair.rpartition("=")[::2] for pair in value.split(",")]
+    roles = {group.strip(): role.strip() for group, role in pairs}
+    if len(roles) < len(pairs) or "" in roles or not NAMES.keys() >= set(roles.values()):
+        raise ValueError(f"set it to group=role,group=role; each group once, roles: {', '.join(NAMES)}.")
+    return roles
+
+
+# A value of `amr` or `acr`, which may be a URI.
+claim_value = matching(r"[\w.:/#-]+", "set it to values of `amr` or `acr`, such as mfa,otp.")
 
 
 def whole_number(lowest: int, highest: int) -> Callable[[str], int]:

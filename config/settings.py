@@ -4,6 +4,7 @@ import os
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from config import logs, unfold
 from config import setting_types as types
@@ -160,6 +161,8 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "rest_framework",
     "drf_spectacular",
     "pgtrigger",
@@ -270,6 +273,23 @@ LOGIN_REDIRECT_URL = "admin:index"
 LOGOUT_REDIRECT_URL = "account_login"
 STAFF_MFA_REQUIRED: bool = env.bool("STAFF_MFA_REQUIRED", default=True)
 types.require(STAFF_MFA_REQUIRED or DEBUG, "STAFF_MFA_REQUIRED: false only if DEBUG is true; remove it.")
+# Sign-in with the company's account (users/staff_oidc): the first three, or none of all.
+STAFF_OIDC_ISSUER: str = env("STAFF_OIDC_ISSUER", cast=types.issuer("https?" if DEBUG else "https"), default="")
+STAFF_OIDC_CLIENT_ID: str = env("STAFF_OIDC_CLIENT_ID", cast=str, default="")
+STAFF_OIDC_CLIENT_SECRET: str = env("STAFF_OIDC_CLIENT_SECRET", cast=str, default="")
+# On the button of the login page.
+STAFF_OIDC_NAME: str = env("STAFF_OIDC_NAME", cast=str, default="")
+STAFF_OIDC_ROLES: dict[str, str] = env("STAFF_OIDC_ROLES", cast=types.staff_roles, default="") or {}
+STAFF_OIDC_ROLES_CLAIM: str = env("STAFF_OIDC_ROLES_CLAIM", cast=str, default="") or "groups"
+_mfa_values: list[str] = env.list("STAFF_OIDC_MFA_VALUES", cast=types.claim_value, default=[])
+STAFF_OIDC_MFA_VALUES = _mfa_values or ["mfa", "otp", "hwk", "swk", "fpt", "face"]
+_all_three = "all of STAFF_OIDC_ISSUER, STAFF_OIDC_CLIENT_ID and STAFF_OIDC_CLIENT_SECRET"
+_has_provider = bool(STAFF_OIDC_ISSUER and STAFF_OIDC_CLIENT_ID and STAFF_OIDC_CLIENT_SECRET)
+for _name in sorted(name for name, value in os.environ.items() if name.startswith("STAFF_OIDC_") and value):
+    types.require(_has_provider, f"{_name}: set {_all_three}, or remove it.")
+STAFF_OIDC_NAME = STAFF_OIDC_NAME or urlsplit(STAFF_OIDC_ISSUER).hostname or ""
+STAFF_PASSWORD_LOGIN: bool = env.bool("STAFF_PASSWORD_LOGIN", default=True)
+types.require(STAFF_PASSWORD_LOGIN or _has_provider, f"STAFF_PASSWORD_LOGIN: false only with {_all_three}; remove it.")
 COMPLIANCE_TARGET_HOURS: int = env("COMPLIANCE_TARGET_HOURS", cast=types.whole_number(1, 8760), default=24)
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -298,6 +318,11 @@ ACCOUNT_RATE_LIMITS = {
     "login": "60/m/ip",
     "reauthenticate": "10/m/user",
 }
+# The company's account (users/staff_oidc).
+SOCIALACCOUNT_ADAPTER = "users.staff_oidc.adapters.SocialAccountAdapter"
+# Seconds that a request to the provider waits for its answer.
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
+SOCIALACCOUNT_STORE_TOKENS = False
 # Pages that show a secret call it by this setting, as `partners` must not import `users`.
 REQUIRE_REAUTHENTICATION = "users.staff_login.reauthentication.require_fresh_factor"
 MFA_ADAPTER = "users.staff_login.adapters.MFAAdapter"

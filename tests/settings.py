@@ -17,6 +17,14 @@ os.environ.update(
         "DATABASE_URL": "",
         # Tests that log in go past the second factor; those of the login itself set this to true.
         "STAFF_MFA_REQUIRED": "false",
+        "STAFF_OIDC_ISSUER": "",
+        "STAFF_OIDC_CLIENT_ID": "",
+        "STAFF_OIDC_CLIENT_SECRET": "",
+        "STAFF_OIDC_NAME": "",
+        "STAFF_OIDC_ROLES": "",
+        "STAFF_OIDC_ROLES_CLAIM": "",
+        "STAFF_OIDC_MFA_VALUES": "",
+        "STAFF_PASSWORD_LOGIN": "true",
         "OWNER_DATABASE_URL": "",
         "REPLICA_DATABASE_URL": "",
         # Tests that keep files name a folder of their own (tests/support/documents.py).

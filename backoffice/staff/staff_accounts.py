@@ -5,6 +5,8 @@ from typing import Any
 
 from allauth.account.admin import EmailAddress
 from allauth.mfa.admin import Authenticator
+from allauth.socialaccount.admin import SocialAccount, SocialApp, SocialToken
+from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth import admin as _groups  # noqa: F401 - registers the admin of groups, removed below
 from django.contrib.auth.models import Group
@@ -22,12 +24,22 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 from backoffice.access import staff_of
 from backoffice.lists.issuing import verify_second_factor
 from backoffice.lists.pages import ReadOnlyAdmin
-from backoffice.staff.staff_columns import StateFilter, last_sign_in, login_name, person, roles, second_factor, state
+from backoffice.staff.staff_columns import (
+    StateFilter,
+    last_sign_in,
+    login_name,
+    person,
+    roles,
+    second_factor,
+    sign_in,
+    state,
+)
 from backoffice.staff.staff_forms import InviteForm, ReasonForm, StaffForm
 from users.models import Staff
 from users.staff import staff_access
-from users.staff.roles import NAMES, display_permission
-from users.staff.staff import create_invited_staff, second_factors
+from users.staff.role_names import NAMES
+from users.staff.roles import display_permission
+from users.staff.staff import create_invited_staff, second_factors, sign_in_methods
 from users.staff_login import invitations
 
 MAY_CHANGE = "users.change_staff"
@@ -41,13 +53,13 @@ class StaffAdmin(ReadOnlyAdmin):
     """
 
     form = StaffForm
-    list_display = ("username", person, "email", roles, second_factor, last_sign_in, state)
+    list_display = ("username", person, "email", roles, second_factor, sign_in, last_sign_in, state)
     list_filter = (StateFilter, "groups")
     search_fields = ("username",)
     search_help_text = _("A part of a name or an email address.")
     ordering = ("username",)
     fieldsets = (
-        (None, {"fields": (login_name, state, second_factor, last_sign_in, "date_joined")}),  # type: ignore[typeddict-item]
+        (None, {"fields": (login_name, state, second_factor, sign_in, last_sign_in, "date_joined")}),  # type: ignore[typeddict-item]
         (_("Personal info"), {"fields": ("first_name", "last_name", "email")}),
         (_("Access"), {"fields": ("groups", "is_superuser")}),
     )
@@ -67,9 +79,10 @@ class StaffAdmin(ReadOnlyAdmin):
         return Q(*((f"{name}__icontains", term) for name in names), _connector=Q.OR)
 
     def prepare_rows(self, request: HttpRequest, rows: list[Staff]) -> None:
-        """Load the second factors of all rows at once."""
-        factors = second_factors(rows)
+        """Load the second factors of all rows at once, and how they sign in."""
+        factors, methods = second_factors(rows), sign_in_methods(rows)
         for row in rows:
+            row.sign_in_method = methods[row.pk]  # type: ignore[attr-defined]  # for the column
             row.second_factors = factors.get(row.pk, set())  # type: ignore[attr-defined]  # for the column
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
@@ -148,6 +161,12 @@ class StaffAdmin(ReadOnlyAdmin):
         )
 
     def _show_invitation(self, request: HttpRequest, staff: Staff) -> HttpResponse:
+        if not settings.STAFF_PASSWORD_LOGIN:
+            # A link leads to a password.
+            text = _("%(name)s is invited, and signs in with %(provider)s by the address %(email)s.")
+            names = {"name": staff.get_username(), "provider": settings.STAFF_OIDC_NAME, "email": staff.email}
+            messages.success(request, text % names)
+            return self.redirect_to(staff)
         context = self.admin_site.each_context(request) | {
             "opts": self.opts,
             "title": _("Invitation"),
@@ -257,9 +276,9 @@ def _is_possible(action_name: str, staff: Staff) -> bool:
     return action_name.endswith("_enable") != staff.is_active
 
 
-# The imports above register Django's admin of groups, and allauth's of second factors. Somebody who may edit a second
-# factor could give it to a colleague's account, and decide in their name.
-for _model in (Group, EmailAddress, Authenticator):
+# The imports above register Django's admin of groups, and allauth's of second factors and the company's accounts.
+# Somebody who may edit one of these could give it to a colleague's account, and decide in their name.
+for _model in (Group, EmailAddress, Authenticator, SocialAccount, SocialApp, SocialToken):
     admin.site.unregister(_model)
 
 

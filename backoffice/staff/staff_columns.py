@@ -6,13 +6,23 @@ from allauth.mfa.models import Authenticator
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
 
 from backoffice.lists.badges import badge
 from backoffice.lists.date_formatting import moment
 from backoffice.lists.filters import ChoiceFilter
 from users.models import Staff
-from users.staff.staff import StaffState, role_names, second_factors, state_of
+from users.staff.staff import (
+    DORMANT_DAYS,
+    StaffState,
+    dormant_days,
+    role_names,
+    second_factors,
+    sign_in_methods,
+    state_of,
+)
 
 _BADGES = {StaffState.ACTIVE: "good", StaffState.INVITED: "warning"}
 _KINDS = {Authenticator.Type.WEBAUTHN: _("Passkey"), Authenticator.Type.TOTP: _("Authenticator app")}
@@ -62,8 +72,21 @@ def second_factor(staff: Staff) -> str:
 
 @admin.display(description=_("last sign-in"))
 def last_sign_in(staff: Staff) -> str:
-    """When the person signed in last."""
-    return moment(staff.last_login) if staff.last_login else str(_("Never"))
+    """When the person signed in last, and a mark where nobody has used an active account for long."""
+    when = moment(staff.last_login) if staff.last_login else str(_("Never"))
+    days = dormant_days(staff)
+    if not staff.is_active or days < DORMANT_DAYS:
+        return when
+    return format_html(
+        "{} {}", when, badge(ngettext("%(days)d day unused", "%(days)d days unused", days) % {"days": days}, "warning")
+    )
+
+
+@admin.display(description=_("sign-in"))
+def sign_in(staff: Staff) -> str:
+    """How the person signs in; of a list, loaded at once."""
+    method = getattr(staff, "sign_in_method", None) or sign_in_methods([staff])[staff.pk]
+    return str(method.label)
 
 
 @admin.display(description=_("state"))

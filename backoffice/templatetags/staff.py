@@ -1,12 +1,24 @@
-"""Who can help, on the pages between the password and the second factor."""
+"""On the pages of the login: how to sign in, and who can help between the password and the second factor."""
+
+from typing import Any
 
 from django import template
+from django.conf import settings
 
 from users.staff.staff_access import administrators
 
 register = template.Library()
 
 MAX_NAMES = 5
+
+
+@register.simple_tag
+def sign_in_methods() -> dict[str, Any]:
+    """The name of the company's provider, if any, and whether passwords are for all accounts."""
+    return {
+        "provider": settings.STAFF_OIDC_ISSUER and settings.STAFF_OIDC_NAME,
+        "password": settings.STAFF_PASSWORD_LOGIN,
+    }
 
 
 @register.simple_tag(name="administrators")

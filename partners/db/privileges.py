@@ -28,6 +28,10 @@ LIBRARY_TABLES = {
     # Empty, but read by allauth.
     "account_emailaddress": ("SELECT",),
     "account_emailconfirmation": ("SELECT",),
+    # Who signs in with the company's account, written by allauth as whole rows. Provider and tokens are not stored.
+    "socialaccount_socialaccount": ("SELECT", "INSERT", "UPDATE"),
+    "socialaccount_socialapp": (),
+    "socialaccount_socialtoken": (),
     # Failed logins and used codes, if there is no Redis (CACHES in the settings).
     "staff_cache": ("SELECT", "INSERT", "UPDATE (value, expires)", "DELETE"),
 }

@@ -111,7 +111,8 @@ def _statements(role: str, database: str, tables: Privileges) -> Iterator[str]:
         yield _compose(f"ALTER DEFAULT PRIVILEGES REVOKE ALL ON {kind} FROM PUBLIC, {{}}", role)
         yield _compose(f"ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE ALL ON {kind} FROM PUBLIC, {{}}", role)
     for table, granted in tables.items():
-        yield _compose("GRANT " + ", ".join(granted) + " ON {} TO {}", table, role)
+        if granted:
+            yield _compose("GRANT " + ", ".join(granted) + " ON {} TO {}", table, role)
 
 
 def differences(connection: BaseDatabaseWrapper, role: str) -> tuple[list[str], list[str]]:

@@ -35,6 +35,7 @@ _undecryptable_secrets = Counter(
     "Requests refused with 500: no present key decrypts the secret of their API key.",
 )
 _failed_logins = Counter("psi_failed_staff_logins", "Refused sign-ins of staff, by cause.", ["cause"])
+_emergency_sign_ins = Counter("psi_emergency_sign_ins", "Sign-ins of emergency accounts.")
 
 # The keys are labels: prometheus_client's own lookup costs as much as counting.
 _series: dict[tuple[MetricWrapperBase, tuple[str, ...]], MetricWrapperBase] = {}
@@ -73,6 +74,11 @@ def count_undecryptable_secret() -> None:
 def count_failed_login(cause: str) -> None:
     """Count a refused sign-in of staff. cause: as in its log line."""
     _failed_logins.labels(cause).inc()
+
+
+def count_emergency_sign_in() -> None:
+    """Count a sign-in of an emergency account (`create_staff --emergency`)."""
+    _emergency_sign_ins.inc()
 
 
 def _of(metric: MetricWrapperBase, *labels: str) -> Any:

@@ -39,6 +39,8 @@ UNSET = dict.fromkeys(
         "CSRF_TRUSTED_ORIGINS",
         "WEBHOOK_CA_BUNDLE",
         "EVIDENCE_SIGNING_KEY",
+        *(f"STAFF_OIDC_{name}" for name in ("ISSUER", "CLIENT_ID", "CLIENT_SECRET", "NAME")),
+        *(f"STAFF_OIDC_{name}" for name in ("ROLES", "ROLES_CLAIM", "MFA_VALUES")),
     ),
     "",
 )
@@ -84,6 +86,16 @@ VALID: list[dict[str, str]] = [
     {"REDIS_URL": "rediss://:hidden-value@redis.example:6380/1"},
     {"WEBHOOK_CA_BUNDLE": ssl.get_default_verify_paths().cafile or "", "WEBHOOK_ALLOW_LOOPBACK": "false"},
     *({"EVIDENCE_SIGNING_KEY": text} for text in signing_keys()),
+    {
+        "STAFF_OIDC_ISSUER": "https://login.example.com/realms/staff",
+        "STAFF_OIDC_CLIENT_ID": "partner-service",
+        "STAFF_OIDC_CLIENT_SECRET": "hidden-value",
+        "STAFF_OIDC_NAME": "Company",
+        "STAFF_OIDC_ROLES": "/compliance=reviewer,0f3c-11=auditor",
+        "STAFF_OIDC_ROLES_CLAIM": "groups",
+        "STAFF_OIDC_MFA_VALUES": "mfa,https://refeds.org/profile/mfa",
+        "STAFF_PASSWORD_LOGIN": "false",
+    },
 ]
 
 
@@ -238,6 +250,20 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         ("DATABASE_URL", "postgresql://service@host/", "PostgreSQL"),
         ("STAFF_MFA_REQUIRED", "yes", "true or false"),
         ("PARTNER_RATE_LIMIT", "0/minute", "600/minute"),
+        ("STAFF_OIDC_ISSUER", "http://login.example.com", "discovery document"),
+        ("STAFF_OIDC_ISSUER", "https://login.example.com/?tenant=1", "discovery document"),
+        ("STAFF_OIDC_ISSUER", f"https://login.example.com/{'x' * 150}", "discovery document"),
+        ("STAFF_OIDC_ISSUER", "https://login.example.com", "all of STAFF_OIDC_ISSUER"),
+        ("STAFF_OIDC_CLIENT_ID", "partner-service", "all of STAFF_OIDC_ISSUER"),
+        ("STAFF_OIDC_CLIENT_SECRET", "hidden-value", "all of STAFF_OIDC_ISSUER"),
+        ("STAFF_OIDC_NAME", "Company", "all of STAFF_OIDC_ISSUER"),
+        ("STAFF_OIDC_ROLES_CLAIM", "roles", "all of STAFF_OIDC_ISSUER"),
+        ("STAFF_OIDC_ROLES", "compliance", "group=role"),
+        ("STAFF_OIDC_ROLES", "compliance=owner", "partner-manager"),
+        ("STAFF_OIDC_ROLES", "compliance=viewer,compliance=auditor", "each group once"),
+        ("STAFF_OIDC_MFA_VALUES", "mfa,two factors", "amr"),
+        ("STAFF_PASSWORD_LOGIN", "no", "true or false"),
+        ("STAFF_PASSWORD_LOGIN", "false", "all of STAFF_OIDC_ISSUER"),
         ("DEBUG", "1", "true or false"),
         ("PORT", "http", "from 1 to 65535"),
     ]

@@ -100,6 +100,9 @@ GRANTS = {
     "mfa_authenticator": ADD | {"UPDATE", "DELETE"},
     "django_session": ADD | {"UPDATE (expire_date, session_data)", "DELETE"},
     "staff_cache": ADD | {"UPDATE (expires, value)", "DELETE"},
+    "socialaccount_socialaccount": ADD | {"UPDATE"},
+    "socialaccount_socialapp": set(),
+    "socialaccount_socialtoken": set(),
     # Kept by migrations.
     "users_staff_user_permissions": READ,
     "auth_group": READ,

@@ -141,6 +141,14 @@ def require(program: str) -> None:
         _missing(f"{program} is not on the PATH")
 
 
+def require_node(version: int) -> None:
+    """Skips a test without Node.js of this version or a newer one; fails it as `require` does."""
+    require("node")
+    found = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
+    if int(found.removeprefix("v").partition(".")[0]) < version:
+        _missing(f"Node.js {version} or newer is not on the PATH")
+
+
 def _missing(cause: str) -> None:
     if os.environ.get("REQUIRE_TOOLCHAINS") == "1":
         pytest.fail(cause)

@@ -40,6 +40,7 @@ EMAIL_DOMAIN = Func(Lower("email"), Value("@"), Value(2), function="SPLIT_PART",
 
 @tracked(
     *("username", "email", "first_name", "last_name", "is_active", "is_staff", "is_superuser", "password_is_one_time"),
+    "is_emergency",
     action="staff",
     labels=Labels(_("Staff account created"), _("Staff account changed")),
     object="NEW.username",
@@ -49,6 +50,9 @@ class Staff(AbstractUser):
 
     # True while another person may know the password: the login then asks for a new one.
     password_is_one_time = models.BooleanField(default=False, db_default=False, editable=False)
+
+    # One with a password while STAFF_PASSWORD_LOGIN is false: `create_staff --emergency`.
+    is_emergency = models.BooleanField(_("emergency account"), default=False, db_default=False, editable=False)
 
     # The name of the account of simulated decisions (sandbox/simulations/decisions.py), which no person has.
     SANDBOX = "sandbox"

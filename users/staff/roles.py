@@ -57,14 +57,6 @@ ROLES: dict[str, set[str]] = {
 }
 
 
-# The roles' names for people.
-NAMES: dict[str, Any] = {
-    "viewer": _("Viewer"),
-    "reviewer": _("Reviewer"),
-    "auditor": _("Auditor"),
-    "partner-manager": _("Partner manager"),
-    "administrator": _("Administrator"),
-}
 _VERBS: dict[str, Any] = {"view": _("View: %(what)s"), "add": _("Add: %(what)s"), "change": _("Change: %(what)s")}
 
 

@@ -4,9 +4,11 @@ import secrets
 from collections.abc import Iterable
 
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import Group
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.db import models, transaction
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 
@@ -15,6 +17,8 @@ from users.staff.roles import ROLES
 from users.staff_login.factors import FACTORS
 
 PASSWORD_BYTES = 18  # 24 characters
+# An account that nobody has used for so long is marked.
+DORMANT_DAYS = 90
 
 
 class StaffState(models.TextChoices):
@@ -24,6 +28,14 @@ class StaffState(models.TextChoices):
     INVITED = "invited", pgettext_lazy("staff account", "Invited")
     DISABLED = "disabled", pgettext_lazy("staff account", "Disabled")
     NO_ACCESS = "noAccess", pgettext_lazy("staff account", "No access")
+
+
+class SignIn(models.TextChoices):
+    """How an account signs in: with its own password or passkey, by the company's provider, or in an emergency."""
+
+    PASSWORD = "password", pgettext_lazy("sign-in", "Password")
+    OIDC = "oidc", pgettext_lazy("sign-in", "Company account")
+    EMERGENCY = "emergency", pgettext_lazy("sign-in", "Emergency")
 
 
 def create_staff(*, username: str, email: str, role: str) -> tuple[Staff, str]:
@@ -36,6 +48,12 @@ def create_staff(*, username: str, email: str, role: str) -> tuple[Staff, str]:
     return _create(username, email, role, password), password
 
 
+def create_emergency_staff(*, username: str, email: str) -> tuple[Staff, str]:
+    """Create a superuser that signs in with a password while STAFF_PASSWORD_LOGIN is false; raises as create_staff."""
+    password = secrets.token_urlsafe(PASSWORD_BYTES)
+    return _create(username, email, None, password), password
+
+
 def create_invited_staff(*, username: str, email: str, role: str) -> Staff:
     """Create a staff account without a password, for an invitation (users/staff_login/invitations.py).
 
@@ -44,25 +62,28 @@ def create_invited_staff(*, username: str, email: str, role: str) -> Staff:
     return _create(username or email.partition("@")[0], email, role, None)
 
 
-def _create(username: str, email: str, role: str, password: str | None) -> Staff:
-    if role not in ROLES:
+def _create(username: str, email: str, role: str | None, password: str | None) -> Staff:
+    """role: None for an emergency account."""
+    if role is not None and role not in ROLES:
         raise ValidationError({"role": f"Unknown role; one of: {', '.join(ROLES)}."})
     if not email:
         raise ValidationError({"email": _("An e-mail address is required.")})
-    group = Group.objects.filter(name=role).first()
-    if group is None:
+    groups = Group.objects.filter(name=role)
+    if role is not None and not groups:
         raise ImproperlyConfigured("The roles of staff are not set up: run `migrate`.")
     staff = Staff(
         username=Staff.normalize_username(username),
         email=Staff.objects.normalize_email(email),
         is_staff=True,
+        is_superuser=role is None,
+        is_emergency=role is None,
         password_is_one_time=True,
     )
     staff.set_password(password)
     with transaction.atomic():
         staff.full_clean()
         staff.save(force_insert=True)
-        staff.groups.set([group])
+        staff.groups.set(groups)
     return staff
 
 
@@ -81,6 +102,24 @@ def state_of(staff: Staff) -> StaffState:
     if not staff.is_staff:
         return StaffState.NO_ACCESS
     return StaffState.INVITED if staff.password_is_one_time else StaffState.ACTIVE
+
+
+def sign_in_methods(accounts: Iterable[Staff]) -> dict[int, SignIn]:
+    """How each of those accounts signs in, by its id."""
+    accounts = list(accounts)
+    linked = set(SocialAccount.objects.filter(user__in=accounts).values_list("user_id", flat=True))
+    return {one.pk: _sign_in_of(one, is_linked=one.pk in linked) for one in accounts}
+
+
+def _sign_in_of(staff: Staff, *, is_linked: bool) -> SignIn:
+    if staff.is_emergency:
+        return SignIn.EMERGENCY
+    return SignIn.OIDC if is_linked else SignIn.PASSWORD
+
+
+def dormant_days(staff: Staff) -> int:
+    """Whole days since the account's last sign-in; since it was created, where there was none."""
+    return (timezone.now() - (staff.last_login or staff.date_joined)).days
 
 
 def role_names(staff: Staff) -> list[str]:

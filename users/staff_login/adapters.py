@@ -21,6 +21,9 @@ from users.staff_login import factors
 from users.staff_login.lock_out import locked_out, saying_when
 from users.staff_login.sign_ins import LIMIT, record_refusal
 
+_FACTOR_STAGE = "allauth.mfa.stages.AuthenticateStage"
+# On the request of a login whose second factor the provider has verified.
+_HAS_FACTOR = "staff_login_has_factor"
 # Of ACCOUNT_RATE_LIMITS; without the account and address that allauth counts for.
 _WIDE_LIMITS = ("login_failed_at_address", "login_failed_of_account")
 
@@ -28,6 +31,11 @@ _WIDE_LIMITS = ("login_failed_at_address", "login_failed_of_account")
 def is_active_staff(user: object) -> TypeGuard[Staff]:
     """Whether this is an active staff account."""
     return isinstance(user, Staff) and user.is_active and user.is_staff
+
+
+def may_use_password(staff: Staff) -> bool:
+    """Whether the account signs in with its own password or passkey; with STAFF_PASSWORD_LOGIN=false few do."""
+    return settings.STAFF_PASSWORD_LOGIN or staff.is_emergency
 
 
 def _name(credentials: dict[str, Any]) -> str:
@@ -44,9 +52,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def authenticate(self, request: HttpRequest, **credentials: Any) -> Staff | None:
         """The active staff account with these credentials. Other accounts are refused like a wrong password."""
         user = super().authenticate(request, **credentials)
-        if user is None or is_active_staff(user):
+        if user is None or (is_active_staff(user) and may_use_password(user)):
             return user
-        record_refusal(request, "account", _name(credentials))
+        record_refusal(request, "passwordLogin" if is_active_staff(user) else "account", _name(credentials))
         return None
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
@@ -78,13 +86,26 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return f"{_name(credentials)} {self.get_client_ip(request)}"
 
     def pre_login(self, request: HttpRequest, user: AbstractBaseUser, **kwargs: Any) -> HttpResponse | None:
-        """Refuse the login by passkey of an account that is not active staff."""
-        if is_active_staff(user):
+        """Refuse a login by passkey of an account that is not active staff, or by anything but the provider's.
+
+        A second factor that the provider has verified is this login's.
+        """
+        by_provider = (kwargs.get("signal_kwargs") or {}).get("sociallogin")
+        is_allowed = is_active_staff(user) and (by_provider is not None or may_use_password(user))
+        if is_allowed and by_provider is not None and by_provider.has_second_factor:
+            factors.record_of_provider(request, user)
+            setattr(request, _HAS_FACTOR, True)
+        if is_allowed:
             return None
-        record_refusal(request, "account", user.get_username())
+        record_refusal(request, "passwordLogin" if is_active_staff(user) else "account", user.get_username())
         request.session.flush()
         messages.error(request, _("This account has no access to the back office."))
         return redirect("account_login")
+
+    def get_login_stages(self) -> list[str]:
+        """Without our second factor, where the provider has verified one."""
+        stages: list[str] = super().get_login_stages()
+        return [one for one in stages if not (getattr(self.request, _HAS_FACTOR, False) and one == _FACTOR_STAGE)]
 
     def clean_password(self, password: str, user: AbstractBaseUser | None = None) -> str:
         """Apply AUTH_PASSWORD_VALIDATORS, and refuse the present password. Raises ValidationError."""

@@ -14,6 +14,8 @@ from users.staff_login.allauth_internals import record_factor
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 
 _METHOD = "mfa"
+# The type of one that the company's provider has verified (users/staff_oidc).
+_OF_PROVIDER = "oidc"
 
 
 def has_factor(user: AbstractBaseUser | AnonymousUser) -> bool:
@@ -35,14 +37,22 @@ def verified_at(request: HttpRequest) -> float | None:
 
 def record_enrolment(request: HttpRequest, kind: Authenticator.Type) -> None:
     """Count enrolment as verification: a code or a touch of the key has just been verified."""
-    record_factor(request, _METHOD, type=kind.value)
+    record_factor(request, request.user, _METHOD, type=kind.value)
 
 
-def verification_page(user: AbstractBaseUser | AnonymousUser) -> str:
-    """The URL name of the page that asks for a second factor.
+def record_of_provider(request: HttpRequest, user: AbstractBaseUser) -> None:
+    """Record that the company's provider has just verified a second factor."""
+    record_factor(request, user, _METHOD, type=_OF_PROVIDER)
+
+
+def verification_page(request: HttpRequest) -> str:
+    """The URL name of the page that asks for a second factor: of the kind that the session has, the provider's or ours.
 
     The page for codes accepts recovery codes too, which somebody with only a passkey should not use up.
     """
+    user = request.user
+    if any(record.get("type") == _OF_PROVIDER for record in get_authentication_records(request, user)):
+        return "staff_oidc_confirm"
     has_codes = Authenticator.objects.filter(user_id=user.pk, type=Authenticator.Type.TOTP).exists()
     return "mfa_reauthenticate" if has_codes else "mfa_reauthenticate_webauthn"
 

@@ -43,5 +43,7 @@ def find_invited(token: str) -> Staff | None:
     except ValueError:
         return None
     invited = Staff.objects.filter(pk=pk, is_active=True, is_staff=True, password_is_one_time=True)
+    if not settings.STAFF_PASSWORD_LOGIN:
+        invited = invited.filter(is_emergency=True)
     staff = invited.select_for_update(no_key=True).first()
     return staff if staff is not None and _TOKENS.check_token(staff, rest) else None

@@ -22,6 +22,7 @@ from users.staff_login.adapters import is_active_staff
 # URL names (users/staff_login/urls.py).
 RECOVERY_CODES = "mfa_view_recovery_codes"
 ANONYMOUS_PAGES = {"account_login", "account_logout", "mfa_authenticate", "mfa_login_webauthn", invitations.PAGE}
+ANONYMOUS_PAGES |= {"staff_oidc_login", "staff_oidc_callback"}
 ALWAYS_ALLOWED = {"account_logout", "staff_logout", "set_language"}
 ENROLMENT_PAGES = {"mfa_index", "mfa_activate_totp", "mfa_add_webauthn"}
 VERIFICATION_PAGES = {"mfa_reauthenticate", "mfa_reauthenticate_webauthn"}
@@ -101,7 +102,7 @@ def next_step(request: HttpRequest, staff: Staff) -> Step | None:
     if factors.verified_at(request) is None:
         # An enrolled person verifies a factor in each session.
         if factors.has_factor(staff):
-            return Step(factors.verification_page(staff), VERIFICATION_PAGES)
+            return Step(factors.verification_page(request), VERIFICATION_PAGES)
         return Step("mfa_index", ENROLMENT_PAGES)
     if request.session.get(UNSEEN_CODES):
         return Step(RECOVERY_CODES, {RECOVERY_CODES})

@@ -15,7 +15,7 @@ from django.urls import resolve, reverse
 from django.utils.http import urlencode
 
 from users.staff_login import factors
-from users.staff_login.allauth_internals import forget_kept, keep_for_reauthentication
+from users.staff_login.allauth_internals import keep_for_reauthentication, take_kept
 
 FRESH_SECONDS = 15 * 60
 
@@ -28,12 +28,12 @@ def require_fresh_factor(request: HttpRequest, *, within: int = FRESH_SECONDS) -
     if not settings.STAFF_MFA_REQUIRED or is_fresh(request, within=within):
         return None
     # Otherwise the POST of an earlier request could be executed.
-    forget_kept(request)
+    take_kept(request)
     if request.method == "POST":
         state = {"path": request.path, "post": request.POST.urlencode(), "at": time.time()}
         keep_for_reauthentication(request, resume, state)
     query = urlencode({REDIRECT_FIELD_NAME: request.get_full_path()})
-    return redirect(f"{reverse(factors.verification_page(request.user))}?{query}")
+    return redirect(f"{reverse(factors.verification_page(request))}?{query}")
 
 
 def is_fresh(request: HttpRequest, *, within: int = FRESH_SECONDS) -> bool:
@@ -44,7 +44,16 @@ def is_fresh(request: HttpRequest, *, within: int = FRESH_SECONDS) -> bool:
 
 def resume(request: HttpRequest, state: dict[str, Any]) -> HttpResponseBase:
     """Execute the stored POST. allauth calls this function by the name stored in the session."""
-    target = get_next_redirect_url(request)
+    return _resume(request, state, get_next_redirect_url(request))
+
+
+def resume_kept(request: HttpRequest, target: str) -> HttpResponseBase:
+    """Execute the stored POST to `target`, if there is one; otherwise lead there. For a sign-in that is fresh."""
+    state = take_kept(request)
+    return _resume(request, state, target) if state else redirect(target)
+
+
+def _resume(request: HttpRequest, state: dict[str, Any], target: str | None) -> HttpResponseBase:
     if target != state["path"] or time.time() - state["at"] > FRESH_SECONDS:
         # The person has moved on to another page.
         return redirect(target or "admin:index")

@@ -15,6 +15,7 @@ from users.models import Staff
 log = structlog.get_logger("users.staff_login")
 
 SIGNED_IN = audit.register("signIn.succeeded", _("Signed in"))
+EMERGENCY_SIGNED_IN = audit.register("signIn.emergency", _("Signed in with an emergency account"))
 SIGNED_OUT = audit.register("signIn.ended", _("Signed out"))
 PASSWORD_CHANGED = audit.register("staff.passwordChanged", _("Password changed"))
 FACTOR_RESET = audit.register("staff.factorReset", _("Second factor reset"))
@@ -24,6 +25,7 @@ REFUSALS = {
     "password": audit.register("signIn.refusedPassword", _("Sign-in refused: wrong password")),
     "code": audit.register("signIn.refusedCode", _("Sign-in refused: wrong code")),
     "account": audit.register("signIn.refusedAccount", _("Sign-in refused: account without access")),
+    "passwordLogin": audit.register("signIn.refusedPasswordLogin", _("Sign-in refused: not by the provider")),
     LIMIT: audit.register("signIn.lockedOut", _("Sign-in locked after too many attempts")),
 }
 # An attacker who is locked out adds one line in so much time.
@@ -31,8 +33,13 @@ LOCK_OUT_SECONDS = 60
 
 
 def record_sign_in(request: HttpRequest, user: Staff, **_signal: Any) -> None:
-    """Receive Django's user_logged_in."""
-    _record(SIGNED_IN, request, user.get_username())
+    """Receive Django's user_logged_in. Of an emergency account also count and log it."""
+    if user.is_emergency:
+        from partners.monitoring import metrics  # noqa: PLC0415 - slow to start, and no command needs it
+
+        log.warning("emergency account signed in", staff=user.pk)
+        metrics.count_emergency_sign_in()
+    _record(EMERGENCY_SIGNED_IN if user.is_emergency else SIGNED_IN, request, user.get_username())
 
 
 def record_sign_out(request: HttpRequest, user: Staff | None, **_signal: Any) -> None:
@@ -56,18 +63,20 @@ def record_refusal(request: HttpRequest, cause: str, username: str) -> None:
     staff = Staff.objects.filter(username__iexact=username).first() if username else None
     log.warning("staff login failed", cause=cause, staff=staff and staff.pk)
     metrics.count_failed_login(cause)
-    if cause == LIMIT and not cache.add(f"locked-out:{staff and staff.pk}:{_address(request)}", "1", LOCK_OUT_SECONDS):
+    if cause == LIMIT and not cache.add(
+        f"locked-out:{staff and staff.pk}:{client_address(request)}", "1", LOCK_OUT_SECONDS
+    ):
         return
     _record(REFUSALS[cause], request, staff.get_username() if staff else "")
 
 
 def _record(action: str, request: HttpRequest, username: str) -> None:
     actor = {"staff": username} if username else {}
-    audit.record(action, object=username, detail={"address": _address(request) or None}, context=actor)
+    audit.record(action, object=username, detail={"address": client_address(request) or None}, context=actor)
 
 
-def _address(request: HttpRequest) -> str:
-    """The client's, as the proxy gave it; empty where there is none."""
+def client_address(request: HttpRequest) -> str:
+    """The client's address, as the proxy gave it; empty where there is none."""
     try:
         return str(get_adapter(request).get_client_ip(request))
     except PermissionDenied:

@@ -3,6 +3,7 @@
 import pytest
 from django.contrib.auth import authenticate
 from django.contrib.auth.models import Group
+from pytest_django import Settings
 
 from tests.support.commands import outcome, printed, refusal, run
 from users.models import Staff
@@ -69,6 +70,27 @@ def test_a_username_that_is_none_makes_no_account(username: str) -> None:
 def test_an_email_that_is_none_makes_no_account(email: str) -> None:
     assert refusal(*create(email=email)).startswith("email: ")
     assert not Staff.objects.exists()
+
+
+def test_an_emergency_account_is_a_superuser_with_a_password() -> None:
+    made = outcome("create_staff", "glass", "--email", "glass@example.com", "--emergency")
+    staff = Staff.objects.get(username="glass")
+    assert (made["role"], staff.is_superuser, staff.is_emergency) == ("superuser", True, True)
+    assert authenticate(username="glass", password=made["password"]) == staff
+
+
+@pytest.mark.parametrize("access", [(), ("--role", "viewer", "--emergency")])
+def test_an_account_has_a_role_or_is_for_emergencies(access: tuple[str, ...]) -> None:
+    assert run("create_staff", "glass", "--email", "glass@example.com", *access).status == 2
+    assert not Staff.objects.exists()
+
+
+def test_where_only_the_provider_signs_in_no_password_is_made(settings: Settings) -> None:
+    settings.STAFF_PASSWORD_LOGIN, settings.STAFF_OIDC_NAME = False, "Company"
+    made = outcome(*create())
+    assert (made["password"], made["invitationUrl"]) == (None, None)
+    assert not Staff.objects.get(username="grace").has_usable_password()
+    assert "Company" in printed(*create("rita", email="rita@example.com"))
 
 
 def test_a_role_that_is_none_is_a_wrong_use() -> None:

@@ -120,6 +120,18 @@ def test_a_disabled_account_s_link_is_dead_for_good(token: str, administrator: C
     assert Client().post(PAGE, {"token": token}).status_code == 400
 
 
+def test_where_only_the_company_s_provider_signs_in_no_link_is_made_or_valid(
+    administrator: Client, token: str, settings: Settings
+) -> None:
+    settings.STAFF_PASSWORD_LOGIN, settings.STAFF_OIDC_NAME = False, "Company"
+    assert accept(token).status_code == 400
+    page = administrator.post(ADD, {"email": "rita@example.com", "username": "", "role": "reviewer"}, follow=True)
+    assert "rita is invited, and signs in with Company by the address rita@example.com." in page.content.decode()
+    assert PAGE not in page.content.decode()
+    Staff.objects.filter(username="grace").update(is_emergency=True)
+    assert "password2" in Client().post(PAGE, {"token": token}).content.decode()
+
+
 def test_a_new_link_ends_the_one_before_the_password_and_the_sessions(administrator: Client) -> None:
     staff = enrolled()
     client = inside(staff)

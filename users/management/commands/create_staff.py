@@ -1,9 +1,11 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
+
 from partners.management.base import Outcome, ServiceCommand
 from users.staff.roles import ROLES
-from users.staff.staff import create_staff
+from users.staff.staff import create_emergency_staff, create_invited_staff, create_staff
 from users.staff_login import invitations
 
 
@@ -14,10 +16,27 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username", metavar="USERNAME", help="the login name")
         parser.add_argument("--email", required=True, help="for people; no mail is sent to it")
-        parser.add_argument("--role", required=True, choices=list(ROLES), help="the permissions of the account")
+        access = parser.add_mutually_exclusive_group(required=True)
+        access.add_argument("--role", choices=list(ROLES), help="the permissions of the account")
+        access.add_argument(
+            "--emergency",
+            action="store_true",
+            help="a superuser with a password, also while STAFF_PASSWORD_LOGIN is false",
+        )
 
-    def perform(self, *, username: str, email: str, role: str, **_: Any) -> Outcome:
-        staff, password = create_staff(username=username, email=email, role=role)
+    def perform(self, *, username: str, email: str, role: str | None, **_: Any) -> Outcome:
+        if role is None:
+            staff, password = create_emergency_staff(username=username, email=email)
+            role = "superuser"
+        elif settings.STAFF_PASSWORD_LOGIN:
+            staff, password = create_staff(username=username, email=email, role=role)
+        else:
+            staff = create_invited_staff(username=username, email=email, role=role)
+            line = f"Staff account {staff.username} was created with the role {role}: its owner signs in with"
+            return Outcome(
+                {"username": staff.username, "password": None, "role": role, "invitationUrl": None},
+                [f"{line} {settings.STAFF_OIDC_NAME}, by the address {staff.email}."],
+            )
         url = invitations.public_link(staff)
         return Outcome(
             {"username": staff.username, "password": password, "role": role, "invitationUrl": url},

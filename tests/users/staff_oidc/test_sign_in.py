@@ -1,0 +1,473 @@
+"""Staff sign in with the company's account, at a real provider."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from allauth.mfa.totp.internal.auth import TOTP
+from allauth.socialaccount.models import SocialAccount, SocialToken
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+from prometheus_client import REGISTRY
+from pytest_django import Settings
+
+from partners.models import AuditEntry
+from tests import factories
+from tests.support import totp
+from tests.support.approval_rules import no_rules_left, reviewer, set_rule
+from tests.support.client import Response
+from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider, started
+from tests.users.staff_login.test_login import PASSWORD, enrolled, log_in
+from tests.users.staff_login.test_reauthentication import grow_stale
+from users.decisions import proposals
+from users.models import Staff, User
+from users.staff.staff import create_invited_staff, role_names
+from users.staff.staff_access import disable, invite_again
+
+pytestmark = pytest.mark.django_db
+
+LOGIN, CALLBACK = "/admin/account/company/login/", "/admin/account/company/callback/"
+CONFIRM = "/admin/account/company/confirm/"
+QUEUE = "/admin/users/queueduser/"
+ADA = {"sub": "ada-1", "email": "ada@example.com", "email_verified": True, "amr": ["pwd", "mfa"]}
+COMPLIANCE = ADA | {"groups": ["everybody", "compliance"], "given_name": "Ada", "family_name": "Lovelace"}
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OidcProvider]:
+    with started(tmp_path_factory.mktemp("provider"), f"http://testserver{CALLBACK}") as provider:
+        yield provider
+
+
+@pytest.fixture
+def company(running: OidcProvider, settings: Settings) -> OidcProvider:
+    """The company's provider, where Ada signs in with a second factor."""
+    configure(settings, running)
+    running.say(person=ADA)
+    return running
+
+
+def configure(settings: Settings, provider: OidcProvider) -> None:
+    settings.STAFF_MFA_REQUIRED = True
+    settings.STAFF_OIDC_ISSUER, settings.STAFF_OIDC_NAME = provider.issuer, "Company"
+    settings.STAFF_OIDC_CLIENT_ID, settings.STAFF_OIDC_CLIENT_SECRET = CLIENT_ID, CLIENT_SECRET
+
+
+@pytest.fixture
+def roles(settings: Settings) -> None:
+    """The directory's groups give roles."""
+    settings.STAFF_OIDC_ROLES = {"compliance": "reviewer", "audit": "auditor"}
+
+
+@pytest.fixture
+def ada() -> Staff:
+    """An invited account."""
+    return create_invited_staff(username="ada", email="Ada@example.com", role="reviewer")
+
+
+def back(company: OidcProvider, client: Client, **query: str) -> str:
+    """Where the provider sends a browser that began to sign in."""
+    url = company.visit(client.get(LOGIN, query).headers["Location"])
+    assert url.startswith(f"http://testserver{CALLBACK}")
+    return url.removeprefix("http://testserver")
+
+
+def sign_in(company: OidcProvider, client: Client | None = None, **query: str) -> tuple[Client, Any]:
+    client = client or Client()
+    return client, client.get(back(company, client, **query))
+
+
+def is_in(client: Client) -> bool:
+    """Whether a person has come all the way."""
+    response = client.get("/admin/")
+    return not response.headers.get("Location", "").startswith(("/admin/login/", "/admin/account/"))
+
+
+def trail(*actions: str) -> list[tuple[str, str, str]]:
+    """The lines of these actions, oldest first: actor, action, object."""
+    lines = AuditEntry.objects.filter(action__in=actions).order_by("id")
+    return list(lines.values_list("actor", "action", "object"))
+
+
+def refusal(response: Any) -> str:
+    """The cause in the trail of a refusal, whose page says so."""
+    assert response.status_code == 403
+    assert "was refused" in response.content.decode()
+    return str(AuditEntry.objects.latest("id").detail["cause"])
+
+
+# Who gets in
+
+
+def test_an_invited_person_is_found_by_the_verified_address_and_then_by_sub(company: OidcProvider, ada: Staff) -> None:
+    client, response = sign_in(company, next=QUEUE)
+    assert response.headers["Location"] == QUEUE
+    assert client.get(QUEUE).status_code == 200
+    company.say(person=ADA | {"email": "ada@married.example", "email_verified": False})
+    assert is_in(sign_in(company)[0])
+    assert trail("directory.found") == [("oidc", "directory.found", "ada")]
+    assert list(SocialAccount.objects.values_list("user__username", "provider", "uid")) == [
+        ("ada", company.issuer, "ada-1")
+    ]
+
+
+def test_nothing_of_the_provider_is_stored_but_issuer_and_sub(company: OidcProvider, ada: Staff) -> None:
+    client, _ = sign_in(company)
+    assert SocialAccount.objects.get().extra_data == {}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT has_table_privilege(%s, 'SELECT')", [SocialToken._meta.db_table])
+        assert cursor.fetchone() == (False,)
+    kept = str(dict(client.session))
+    assert "token" not in kept
+    assert "ada@example.com" not in kept
+
+
+@pytest.mark.parametrize("claims", [{"email_verified": False}, {"email_verified": None}, {"email": "bob@example.com"}])
+def test_another_or_an_unverified_address_finds_nobody(
+    company: OidcProvider, ada: Staff, claims: dict[str, Any]
+) -> None:
+    company.say(person=ADA | claims)
+    client, response = sign_in(company)
+    assert refusal(response) == ("unknown person" if "email" in claims else "address not verified")
+    assert not is_in(client)
+    assert not SocialAccount.objects.exists()
+    assert trail("signIn.refusedDirectory") == [("oidc", "signIn.refusedDirectory", "")]
+
+
+def test_entra_says_otherwise_that_an_address_is_verified(company: OidcProvider, ada: Staff) -> None:
+    company.say(person={"sub": "1", "email": ADA["email"], "amr": ["mfa"]}, idToken={"xms_edov": True})
+    assert is_in(sign_in(company)[0])
+
+
+def test_an_account_with_a_password_is_not_found_until_it_is_invited_again(company: OidcProvider) -> None:
+    staff = factories.StaffFactory.create(role="reviewer")
+    company.say(person=ADA | {"email": staff.email})
+    assert refusal(sign_in(company)[1]) == "account not invited"
+    invite_again(staff=staff, reason="Signs in with the company's account from now on.")
+    assert is_in(sign_in(company)[0])
+    staff.refresh_from_db()
+    assert not staff.password_is_one_time
+
+
+def test_a_disabled_account_stays_out(company: OidcProvider, roles: None) -> None:
+    company.say(person=COMPLIANCE)
+    client, _ = sign_in(company)
+    factories.StaffFactory.create(role="administrator")
+    disable(staff=Staff.objects.get(username="ada"), reason="Left.")
+    assert not is_in(client)
+    client, response = sign_in(company)
+    assert refusal(response) == "no access"
+    assert not is_in(client)
+
+
+def test_an_unknown_person_with_a_group_gets_an_account(company: OidcProvider, roles: None) -> None:
+    company.say(person=COMPLIANCE)
+    client, _ = sign_in(company)
+    assert client.get(QUEUE).status_code == 200
+    staff = Staff.objects.get(username="ada")
+    assert (staff.get_full_name(), staff.email, role_names(staff)) == ("Ada Lovelace", "ada@example.com", ["reviewer"])
+    assert not staff.has_usable_password()
+    assert trail("directory.made", "staff.created", "staffRole.created") == [
+        ("oidc", "staff.created", "ada"),
+        ("oidc", "staffRole.created", "ada"),
+        ("oidc", "directory.made", "ada"),
+    ]
+
+
+def test_a_name_that_is_taken_is_replaced_by_the_address(company: OidcProvider, roles: None) -> None:
+    create_invited_staff(username="Ada", email="other@example.com", role="viewer")
+    company.say(person=COMPLIANCE)
+    sign_in(company)
+    assert Staff.objects.get(email="ada@example.com").username == "ada@example.com"
+
+
+@pytest.mark.parametrize("groups", [[], ["everybody"], "everybody", None, {"compliance": 1}])
+def test_without_a_group_of_the_list_nobody_gets_in(
+    company: OidcProvider, roles: None, ada: Staff, groups: Any
+) -> None:
+    company.say(person=ADA | {"groups": groups})
+    client, response = sign_in(company)
+    assert refusal(response) == "no role"
+    assert not is_in(client)
+
+
+def test_the_directory_sets_the_roles_at_every_sign_in(company: OidcProvider, roles: None) -> None:
+    company.say(person=COMPLIANCE)
+    first, _ = sign_in(company)
+    company.say(person=COMPLIANCE | {"groups": ["audit", "compliance"]})
+    sign_in(company)
+    staff = Staff.objects.get(username="ada")
+    assert role_names(staff) == ["auditor", "reviewer"]
+    company.say(person=COMPLIANCE | {"groups": []})
+    client, response = sign_in(company)
+    assert refusal(response) == "no role"
+    assert not is_in(client)
+    assert role_names(staff) == []
+    # A session of before has no right left.
+    assert first.get(QUEUE).status_code == 403
+    assert trail("directory.rolesSet") == [("oidc", "directory.rolesSet", "ada")] * 2
+
+
+def test_who_was_made_by_the_directory_is_related_to_nobody(
+    company: OidcProvider, roles: None, create_user: Callable[..., Response]
+) -> None:
+    user = User.objects.get(pk=create_user().json()["userId"])
+    with no_rules_left():
+        set_rule("always")
+        for person in (COMPLIANCE, COMPLIANCE | {"sub": "bob-1", "email": "bob@example.com"}):
+            company.say(person=person)
+            client, _ = sign_in(company)
+        proposal = proposals.propose(
+            user=user, to_status="active", by=Staff.objects.get(username="ada"), reason="Seen."
+        )
+        client.post(reverse("backoffice_approve_proposal", args=(user.pk,)), {"proposal": str(proposal.pk)})
+        user.refresh_from_db()
+        assert user.status == "active"
+
+
+# The second factor
+
+
+@pytest.mark.parametrize("said", [{"amr": ["pwd", "hwk"]}, {"amr": ["mfa"]}])
+def test_the_providers_second_factor_is_enough(company: OidcProvider, ada: Staff, said: dict[str, Any]) -> None:
+    TOTP.activate(ada, totp.SECRET)
+    company.say(person=ADA | said)
+    assert is_in(sign_in(company)[0])
+
+
+def test_acr_says_so_too_where_the_settings_name_its_value(
+    company: OidcProvider, ada: Staff, settings: Settings
+) -> None:
+    settings.STAFF_OIDC_MFA_VALUES = ["gold"]
+    company.say(person=ADA | {"amr": ["mfa"], "acr": "bronze"})
+    assert not is_in(sign_in(company)[0])
+    company.say(person=ADA | {"amr": [], "acr": "gold"})
+    assert is_in(sign_in(company)[0])
+
+
+def test_without_one_ours_is_asked_as_after_a_password(company: OidcProvider, ada: Staff) -> None:
+    company.say(person=ADA | {"amr": ["pwd"]})
+    client, _ = sign_in(company)
+    assert client.get(QUEUE).headers["Location"].startswith("/admin/account/factors/?")
+    TOTP.activate(ada, totp.SECRET)
+    client, response = sign_in(company, next=QUEUE)
+    assert response.headers["Location"].startswith("/admin/account/factors/code/")
+    assert not is_in(client)
+    assert client.post("/admin/account/factors/code/", {"code": totp.code()}).headers["Location"] == QUEUE
+
+
+def proposal_to_approve(company: OidcProvider, create_user: Callable[..., Response]) -> tuple[Client, User, Any]:
+    """A browser of Ada whose factor is stale, and where she is sent when she approves."""
+    user = User.objects.get(pk=create_user().json()["userId"])
+    proposal = proposals.propose(user=user, to_status="active", by=reviewer(), reason="Seen.")
+    client, _ = sign_in(company)
+    grow_stale(client)
+    path = reverse("backoffice_approve_proposal", args=(user.pk,))
+    asked = client.post(path, {"proposal": str(proposal.pk)})
+    assert asked.headers["Location"].startswith(CONFIRM)
+    page = client.get(asked.headers["Location"]).content.decode()
+    assert f'href="{LOGIN}?next={path.replace("/", "%2F")}"' in page
+    return client, user, path
+
+
+def test_approving_asks_the_provider_again_and_then_approves(
+    company: OidcProvider, ada: Staff, create_user: Callable[..., Response]
+) -> None:
+    with no_rules_left():
+        set_rule("always")
+        client, user, path = proposal_to_approve(company, create_user)
+        asked = client.get(LOGIN, {"next": path}).headers["Location"]
+        query = parse_qs(urlsplit(asked).query)
+        assert (query["prompt"], query["max_age"]) == (["login"], ["0"])
+        client.get(company.visit(asked).removeprefix("http://testserver"))
+        user.refresh_from_db()
+        assert user.status == "active"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "cause"),
+    [
+        ({"idToken": {"auth_time": 1_700_000_000}}, "auth_time"),
+        ({"idToken": {"auth_time": None}}, "auth_time"),
+        ({"person": ADA | {"amr": ["pwd"]}}, "no second factor"),
+        ({"person": ADA | {"sub": "bob-1"}}, "account not invited"),
+    ],
+)
+def test_nothing_is_approved_unless_the_same_person_is_there_now(
+    company: OidcProvider, ada: Staff, create_user: Callable[..., Response], wrong: dict[str, Any], cause: str
+) -> None:
+    with no_rules_left():
+        set_rule("always")
+        client, user, path = proposal_to_approve(company, create_user)
+        company.say(**wrong)
+        assert refusal(sign_in(company, client, next=path)[1]) == cause
+        user.refresh_from_db()
+        assert user.status == "pendingCompliance"
+        assert client.get(path).status_code != 200 or not is_in(Client())
+
+
+# What is wrong with the provider
+
+
+@pytest.mark.parametrize(
+    ("wrong", "cause"),
+    [
+        ({"idToken": {"aud": "another-client"}}, "OAuth2Error: InvalidAudienceError"),
+        ({"idToken": {"iss": "https://evil.example"}}, "OAuth2Error: InvalidIssuerError"),
+        ({"idToken": {"exp": 1_700_000_000}}, "OAuth2Error: ExpiredSignatureError"),
+        ({"idToken": {"iat": 4_000_000_000}}, "OAuth2Error: ImmatureSignatureError"),
+        ({"idToken": {"nonce": "another"}}, "nonce"),
+        ({"idToken": {"sub": "bob-1"}}, "subject"),
+        ({"otherKey": True}, "OAuth2Error: InvalidSignatureError"),
+        ({"cancel": True}, "cancelled"),
+    ],
+)
+def test_a_wrong_answer_signs_nobody_in(
+    company: OidcProvider, ada: Staff, wrong: dict[str, Any], cause: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    company.say(**wrong)
+    client, response = sign_in(company)
+    assert refusal(response) == cause
+    assert not is_in(client)
+    assert not SocialAccount.objects.exists()
+    assert trail("signIn.refusedProvider") == [("oidc", "signIn.refusedProvider", "")]
+    assert "ada@example.com" not in "".join(capfd.readouterr())
+
+
+def test_a_key_may_be_replaced_at_any_time(company: OidcProvider, ada: Staff) -> None:
+    assert is_in(sign_in(company)[0])
+    company.say(rotate=True)
+    assert is_in(sign_in(company)[0])
+
+
+@pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/token", "/jwks", "/me"])
+def test_a_provider_that_does_not_answer_signs_nobody_in(
+    company: OidcProvider, ada: Staff, settings: Settings, path: str
+) -> None:
+    settings.SOCIALACCOUNT_REQUESTS_TIMEOUT = 0.5
+    company.say(hang=path)
+    client = Client()
+    response = client.get(LOGIN)
+    if response.status_code == 302:
+        response = client.get(company.visit(response.headers["Location"]).removeprefix("http://testserver"))
+    assert refusal(response) == "ReadTimeout"
+    assert not is_in(client)
+
+
+def test_a_provider_that_is_away_leaves_the_password(company: OidcProvider, settings: Settings) -> None:
+    settings.STAFF_OIDC_ISSUER = "http://127.0.0.1:9"
+    assert refusal(Client().get(LOGIN)).startswith("ConnectionError")
+    assert log_in(enrolled())[1].status_code == 302
+
+
+def test_another_issuer_in_the_discovery_document_is_refused(company: OidcProvider, settings: Settings) -> None:
+    settings.STAFF_OIDC_ISSUER = f"{company.issuer}/"
+    assert refusal(Client().get(LOGIN)).startswith("issuer")
+
+
+def test_an_answer_is_good_once_and_for_the_browser_that_asked(company: OidcProvider, ada: Staff) -> None:
+    client = Client()
+    answer = back(company, client)
+    assert refusal(Client().get(answer)) == "unknown"
+    assert client.get(answer).status_code == 302
+    client.post("/admin/account/logout/")
+    assert client.get(answer).status_code == 403
+    assert not is_in(client)
+
+
+def test_a_code_is_good_once(company: OidcProvider, ada: Staff) -> None:
+    client, other = Client(), Client()
+    answer = back(company, client)
+    client.get(answer)
+    used, fresh = (parse_qs(urlsplit(one).query) for one in (answer, back(company, other)))
+    assert refusal(other.get(CALLBACK, {"code": used["code"][0], "state": fresh["state"][0]})) == "OAuth2Error"
+    assert not is_in(other)
+
+
+def test_the_query_of_the_sign_in_changes_nothing_that_is_sent_to_the_provider(company: OidcProvider) -> None:
+    given = {"scope": "offline_access", "auth_params": "prompt=none&max_age=9", "process": "connect"}
+    sent = parse_qs(urlsplit(Client().get(LOGIN, given).headers["Location"]).query)
+    assert set(sent["scope"][0].split()) == {"openid", "profile", "email"}
+    assert sent.keys() >= {"state", "nonce", "code_challenge"}
+    assert not sent.keys() & {"prompt", "max_age"}
+
+
+def test_the_scope_of_the_groups_is_asked_for_where_the_provider_has_one(company: OidcProvider, roles: None) -> None:
+    sent = parse_qs(urlsplit(Client().get(LOGIN).headers["Location"]).query)
+    assert "groups" in sent["scope"][0].split()
+
+
+def test_claims_of_userinfo_count_where_the_id_token_is_thin(tmp_path: Any, settings: Settings, roles: None) -> None:
+    with started(tmp_path, f"http://testserver{CALLBACK}", THIN="true") as thin:
+        configure(settings, thin)
+        thin.say(person=COMPLIANCE)
+        assert sign_in(thin)[0].get(QUEUE).status_code == 200
+
+
+# The pages
+
+
+@pytest.mark.parametrize("to", ["//evil.example/", "https://evil.example/", "/\\evil.example", "javascript:alert(1)"])
+def test_next_leads_to_no_other_host(company: OidcProvider, ada: Staff, to: str) -> None:
+    client, response = sign_in(company, next=to)
+    assert response.headers["Location"] == "/admin/"
+    response = client.get(back(company, client, next=to))
+    assert response.headers["Location"] == "/"
+
+
+def test_a_sign_in_does_not_keep_the_session_that_somebody_planted(company: OidcProvider, ada: Staff) -> None:
+    client = Client()
+    answer = back(company, client)
+    planted = client.session.session_key
+    client.get(answer)
+    assert is_in(client)
+    assert client.session.session_key != planted
+    other = Client()
+    other.cookies["sessionid"] = planted or ""
+    assert not is_in(other)
+
+
+def test_the_pages_are_not_there_without_a_provider() -> None:
+    for path in (LOGIN, CALLBACK):
+        assert Client().get(path).status_code == 404
+    assert "company/login" not in Client().get("/admin/account/login/").content.decode()
+
+
+def test_too_many_requests_are_refused(company: OidcProvider, settings: Settings) -> None:
+    settings.ACCOUNT_RATE_LIMITS = {"login": "2/m/ip"}
+    assert [Client().get(CALLBACK).status_code for _number in range(3)] == [403, 403, 429]
+
+
+# Without passwords
+
+
+@pytest.fixture
+def no_passwords(company: OidcProvider, settings: Settings) -> None:
+    settings.STAFF_PASSWORD_LOGIN = False
+
+
+def test_the_provider_is_the_only_way_in(no_passwords: None, company: OidcProvider, ada: Staff) -> None:
+    staff = enrolled()
+    client, response = log_in(staff)
+    assert response.status_code == 200
+    assert not is_in(client)
+    assert trail("signIn.refusedPasswordLogin")[0][2] == staff.username
+    assert is_in(sign_in(company)[0])
+
+
+def test_an_emergency_account_signs_in_with_a_password(no_passwords: None) -> None:
+    staff = enrolled()
+    Staff.objects.filter(pk=staff.pk).update(is_emergency=True)
+    before = REGISTRY.get_sample_value("psi_emergency_sign_ins_total") or 0
+    client, response = log_in(staff, PASSWORD)
+    client.post(response.headers["Location"], {"code": totp.code()})
+    assert is_in(client)
+    assert REGISTRY.get_sample_value("psi_emergency_sign_ins_total") == before + 1
+    assert trail("signIn.emergency") == [(staff.username, "signIn.emergency", staff.username)]
+
+
+def test_the_directory_finds_no_emergency_account(company: OidcProvider, ada: Staff) -> None:
+    Staff.objects.filter(pk=ada.pk).update(is_emergency=True)
+    assert refusal(sign_in(company)[1]) == "account not invited"

@@ -1,0 +1,133 @@
+"""allauth's hooks of a sign-in with the company's account: who gets in, and the one page of refusals."""
+
+import time
+from http import HTTPStatus
+from typing import Any
+
+import structlog
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialLogin
+from django.conf import settings
+from django.core.cache import cache
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext_lazy as _
+
+from partners.db import audit
+from partners.db.history_context import set_context
+from users.staff_login import factors
+from users.staff_login.sign_ins import LOCK_OUT_SECONDS, client_address
+from users.staff_oidc import accounts
+from users.staff_oidc.provider import Provider, ProviderError
+
+log = structlog.get_logger("users.staff_login")
+
+# Between the provider's clock and ours.
+CLOCK_SECONDS = 60
+# On the request, once the provider has confirmed the person of the session again.
+CONFIRMED = "staff_oidc_confirmed"
+
+# The outcome of a refusal, by the metric's cause.
+PROVIDER, DIRECTORY, CONFIRMATION = "provider", "directory", "confirmation"
+_REFUSALS = {
+    PROVIDER: audit.register("signIn.refusedProvider", _("Sign-in refused: the provider's answer")),
+    DIRECTORY: audit.register("signIn.refusedDirectory", _("Sign-in refused by the directory")),
+    CONFIRMATION: audit.register("signIn.refusedConfirmation", _("Confirmation by the provider refused")),
+}
+_TEXTS = {
+    PROVIDER: _("The provider did not answer, or its answer could not be verified. Try again in a minute."),
+    DIRECTORY: _("Your account there has no access to the back office. Ask an administrator."),
+    CONFIRMATION: _("It was not you, or there was no second factor. Nothing was done."),
+}
+
+
+class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
+    """The company's provider, and none from the database; no sign-up form."""
+
+    def get_provider(self, request: HttpRequest, provider: str, client_id: str | None = None) -> Provider:
+        """The one that the settings name."""
+        return Provider(request)
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        """False: `pre_social_login` makes the accounts."""
+        return False
+
+    def on_authentication_error(
+        self, request: HttpRequest, provider: Provider, error: Any = None, exception: Any = None, **_context: Any
+    ) -> None:
+        """Show the one page for whatever is wrong with the provider's answer, or with the browser's."""
+        raise ImmediateHttpResponse(refuse_provider(request, exception or error))
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        """Find or make the account of somebody whom the provider has verified, or refuse them."""
+        started = sociallogin.state["data"]
+        refused: accounts.RefusedError | None = None
+        try:
+            _verify(started, sociallogin.id_token)
+        except ProviderError as error:
+            raise ImmediateHttpResponse(refuse_provider(request, error)) from error
+        with transaction.atomic():
+            _act_as_directory(request)
+            try:
+                staff = sociallogin.user = accounts.account_of(request, sociallogin)
+            except accounts.RefusedError as error:
+                refused = error
+        if refused is not None:
+            raise ImmediateHttpResponse(_refuse(request, DIRECTORY, refused.cause, refused.username))
+        has_factor = _has_second_factor(sociallogin.id_token)
+        if not started["fresh"]:
+            sociallogin.has_second_factor = has_factor
+        elif staff != request.user or not has_factor:
+            cause = "no second factor" if staff == request.user else "another person"
+            raise ImmediateHttpResponse(_refuse(request, CONFIRMATION, cause, staff.get_username()))
+        else:
+            factors.record_of_provider(request, staff)
+            setattr(request, CONFIRMED, True)
+
+
+def _act_as_directory(request: HttpRequest) -> None:
+    set_context(operator=accounts.ACTOR, requestId=str(getattr(request, "request_id", "")))
+
+
+def _verify(started: dict[str, Any], id_token: dict[str, Any]) -> None:
+    """Raises ProviderError for another nonce, or for somebody who did not authenticate when asked to again."""
+    if not constant_time_compare(str(id_token.get("nonce")), started["nonce"]):
+        raise ProviderError("nonce")
+    if started["fresh"]:
+        at = id_token.get("auth_time")
+        if not isinstance(at, int) or not started["at"] - CLOCK_SECONDS <= at <= time.time() + CLOCK_SECONDS:
+            raise ProviderError("auth_time")
+
+
+def _has_second_factor(id_token: dict[str, Any]) -> bool:
+    """Whether the provider says by `amr` or `acr` that it verified a second factor."""
+    methods = id_token.get("amr")
+    said = {
+        one for one in [*(methods if isinstance(methods, list) else []), id_token.get("acr")] if isinstance(one, str)
+    }
+    return bool(said.intersection(settings.STAFF_OIDC_MFA_VALUES))
+
+
+def refuse_provider(request: HttpRequest, error: Any) -> HttpResponse:
+    """Return the page for a provider that is away, or whose answer is wrong. The log has the kind of the error."""
+    cause = str(error) if isinstance(error, ProviderError | str) else type(error).__name__
+    because = getattr(error, "__cause__", None)
+    return _refuse(request, PROVIDER, f"{cause}: {type(because).__name__}" if because else cause)
+
+
+def _refuse(request: HttpRequest, kind: str, cause: str, username: str = "") -> HttpResponse:
+    from partners.monitoring import metrics  # noqa: PLC0415 - slow to start, and no command needs it
+
+    log.warning("staff login failed", cause=kind, detail=cause)
+    metrics.count_failed_login(kind)
+    address = client_address(request)
+    # Anybody can ask for these without an account.
+    if kind != PROVIDER or cache.add(f"oidc-refused:{address}", "1", LOCK_OUT_SECONDS):
+        with transaction.atomic():
+            _act_as_directory(request)
+            audit.record(_REFUSALS[kind], object=username, detail={"cause": cause, "address": address or None})
+    context = {"provider": settings.STAFF_OIDC_NAME, "text": _TEXTS[kind]}
+    return render(request, "account/oidc_refused.html", context, status=HTTPStatus.FORBIDDEN)
