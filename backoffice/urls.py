@@ -7,6 +7,7 @@ from backoffice.case import requirement_views as requirements
 from backoffice.case import views as case
 from backoffice.dashboard.page import dashboard, landing
 from backoffice.exports import views as exports
+from backoffice.records import views as record_views
 
 _staff = admin.site.admin_view
 
@@ -36,6 +37,10 @@ urlpatterns: list[URLPattern] = [
     ),
     path("cases/<uuid:user_id>/note/", _staff(case.add_note), name="backoffice_note"),
     path("cases/<uuid:user_id>/evidence/", _staff(exports.export_evidence_pack), name="backoffice_evidence"),
+    path("cases/<uuid:user_id>/copy/", _staff(exports.export_person_copy), name="backoffice_person_copy"),
+    path("cases/<uuid:user_id>/hold/", _staff(record_views.hold), name="backoffice_hold"),
+    path("cases/<uuid:user_id>/hold/release/", _staff(record_views.release_hold), name="backoffice_release_hold"),
+    path("due-for-erasure/", _staff(record_views.due_for_erasure), name="backoffice_due_for_erasure"),
     path("dashboard/", _staff(dashboard), name="backoffice_dashboard"),
     path("exports/", _staff(exports.exports), name="backoffice_exports"),
     re_path(r"^exports/users\.(?P<extension>csv|ndjson)$", _staff(exports.user_list), name="backoffice_user_list"),

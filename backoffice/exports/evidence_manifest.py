@@ -27,8 +27,9 @@ class Manifest:
     `fileFault`, why it is not there or not whole.
     """
 
-    def __init__(self, user: User, access: AccessRecord) -> None:
-        self._user, self._access = user, access
+    def __init__(self, user: User, access: AccessRecord, *, is_for_person: bool = False) -> None:
+        """is_for_person: names no staff, and has the files whatever the exporter may download."""
+        self._user, self._access, self._is_for_person = user, access, is_for_person
         self._parts = list[dict[str, Any]]()
         self._faults = list[dict[str, str]]()
         self._key = signing_key()
@@ -56,7 +57,9 @@ class Manifest:
 
         A file that cannot be read is left out; one that fails later ends there. Both are faults in the manifest.
         """
-        if section.files is None or not self._access.staff.has_perm(section.files_permission):
+        if section.files is None:
+            return
+        if not self._is_for_person and not self._access.staff.has_perm(section.files_permission):
             return
         left = MAX_FILES_BYTES
         for file in section.files(self._user, self._access.request_id):
@@ -88,12 +91,12 @@ class Manifest:
 
     def files(self) -> Iterator[File]:
         """Yield the manifest and, if there is a key, its signature. No part may be added after this."""
+        exporter = {"exportedBy": self._access.staff.get_username(), "requestId": self._access.request_id}
         about = {
             "format": FORMAT,
             "userId": str(self._user.pk),
             "exportedAt": self._access.created_at,
-            "exportedBy": self._access.staff.get_username(),
-            "requestId": self._access.request_id,
+            **({} if self._is_for_person else exporter),
             "signedBy": {"algorithm": "Ed25519", "keyId": self.key_id} if self._key else None,
             "parts": self._parts,
             # Files that are missing, or end before their end.

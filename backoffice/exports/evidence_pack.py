@@ -5,7 +5,7 @@ manifest with its signature, and a program that verifies them.
 """
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -25,6 +25,7 @@ from backoffice.sections.sections import Section
 from backoffice.sections.transaction_sections import SECTIONS
 from partners.evidence import VERIFY
 from users.models import AccessRecord, DecisionBasis, RequirementResponse, User, UserEvent
+from users.records.holds import is_held
 
 _DECISION = {
     "at": "created_at",
@@ -59,6 +60,14 @@ _REQUIREMENT = {
     "closedByDecision": "closure__decision__to_status",
     "closingNote": "closure__note",
 }
+_HOLD = {
+    "at": "created_at",
+    "by": "by__username",
+    "reason": "reason",
+    "releasedAt": "release__created_at",
+    "releasedBy": "release__by__username",
+    "releaseReason": "release__reason",
+}
 _NOTE = {"at": "created_at", "by": "staff__username", "note": "text"}
 _EVENT = {"at": "pgh_created_at", "change": "pgh_label", "by": "pgh_context", "status": "status", **SUBMITTED}
 _ACCESS = {"at": "created_at", "what": "kind", "by": "staff__username", "requestId": "request_id", "detail": "detail"}
@@ -84,12 +93,13 @@ def parts(manifest: Manifest | None = None) -> list[Part]:
         Part("statusChanges", _("Decisions"), _decisions),
         Part("decidedOn", _("Decided on this"), decided_on),
         Part("requirements", _("Asked of the partner"), _requirements, REQUIREMENT_WORDS),
-        Part("requirementResponses", _("Answers of the partner"), _responses, REQUIREMENT_WORDS),
+        Part("requirementResponses", _("Answers of the partner"), answers, REQUIREMENT_WORDS),
+        Part("holds", _("Holds"), lambda user: records(user.holds.order_by("created_at", "id"), _HOLD)),
         Part("notes", _("Notes"), lambda user: records(user.case_notes.order_by("id"), _NOTE)),
         Part("history", _("Profile history"), _history),
         Part("accesses", _("Access by staff"), lambda user: records(user.accesses.order_by("id"), _ACCESS)),
         *(
-            Part(section.name, section.title, partial(_section_records, section, manifest), section.words)
+            Part(section.name, section.title, partial(section_records, section, manifest), section.words)
             for section in SECTIONS
         ),
     ]
@@ -134,7 +144,7 @@ def _requirements(user: User) -> Iterator[Record]:
         yield record | {"fields": [camel_case(column) for column in record["fields"]]}
 
 
-def _responses(user: User) -> Iterator[Record]:
+def answers(user: User) -> Iterator[Record]:
     """Yield the partner's answers, each with the fields that were asked for: when they were, and with the answer."""
     answers = RequirementResponse.objects.filter(requirement__user=user).select_related("requirement").order_by("id")
     rows = answers.iterator()
@@ -163,7 +173,8 @@ def _history(user: User) -> Iterator[Record]:
         yield event | {"change": change, "by": event["by"] or {}}
 
 
-def _section_records(section: Section, manifest: Manifest | None, user: User) -> Iterator[Mapping[str, Any]]:
+def section_records(section: Section, manifest: Manifest | None, user: User) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a section, each with the name of its file in the pack, if it has any."""
     attached = manifest.attached if manifest and section.files else None
     for record in section.records(user):
         yield record if attached is None else {**record, **attached.get(record[section.file_key], NO_FILE)}
@@ -177,16 +188,40 @@ def files(user_id: UUID, access: AccessRecord) -> Iterator[File]:
     # First, so that the page can say which files are missing.
     for section in SECTIONS:
         yield from manifest.files_of(section)
-    yield manifest.part("index.html", in_chunks(_page(user, profile, access, manifest)))
-    yield manifest.part("data.json", in_chunks(_json(user, profile, access, manifest)))
+    head = {
+        "exportedAt": access.created_at,
+        "exportedBy": access.staff.get_username(),
+        "requestId": access.request_id,
+        "user": profile,
+        "held": is_held(user),
+    }
+    template = "backoffice/exports/evidence_pack.html"
+    context = {"profile": profile, "access": access, "is_held": is_held(user)}
+    yield from written(user, manifest, parts=parts(manifest), head=head, template=template, context=context)
+
+
+def written(
+    user: User,
+    manifest: Manifest,
+    *,
+    parts: Sequence[Part],
+    head: Mapping[str, Any],
+    template: str,
+    context: Mapping[str, Any],
+) -> Iterator[File]:
+    """Yield the parts of a pack that are written from the database, its manifest and what verifies it.
+
+    head: of data.json, before the lists. template, context: of the page; `profile` is a record.
+    """
+    yield manifest.part("index.html", in_chunks(_page(user, manifest, parts, template, context)))
+    yield manifest.part("data.json", in_chunks(_json(user, head, parts)))
     yield manifest.part(VERIFY.name, (VERIFY.read_bytes(),))
     yield from manifest.files()
 
 
-def _json(user: User, profile: Record, access: AccessRecord, manifest: Manifest) -> Iterator[str]:
-    yield f'{{"exportedAt":{dump(access.created_at)},"exportedBy":{dump(access.staff.get_username())}'
-    yield f',"requestId":{dump(access.request_id)},"user":{dump(profile)}'
-    for part in parts(manifest):
+def _json(user: User, head: Mapping[str, Any], parts: Sequence[Part]) -> Iterator[str]:
+    yield "{" + ",".join(f"{dump(name)}:{dump(value)}" for name, value in head.items())
+    for part in parts:
         yield f",{dump(part.key)}:["
         for number, record in enumerate(part.records(user)):
             yield ("," if number else "") + "\n" + dump(record)
@@ -197,23 +232,24 @@ def _json(user: User, profile: Record, access: AccessRecord, manifest: Manifest)
 _CUT = "<!-- parts -->"
 
 
-def _page(user: User, profile: Record, access: AccessRecord, manifest: Manifest) -> Iterator[str]:
+def _page(
+    user: User, manifest: Manifest, parts: Sequence[Part], template: str, more: Mapping[str, Any]
+) -> Iterator[str]:
     """Write the page. It loads nothing from elsewhere, and every value is escaped."""
-    pack_parts = parts(manifest)
     context = {
+        **more,
         "user_id": user.pk,
         "is_sandbox": user.is_sandbox,
         "name": user.full_name,
-        "profile": _pairs(profile, {}),
-        "access": access,
+        "profile": _pairs(more["profile"], {}),
         "key_id": manifest.key_id,
-        "parts": pack_parts,
+        "parts": parts,
         "cut": _CUT,
     }
     # A template does not stream: what is before and after the lists is rendered, the lists are written between.
-    before, after = render_to_string("backoffice/exports/evidence_pack.html", context).split(_CUT)
+    before, after = render_to_string(template, context).split(_CUT)
     yield before
-    for part in pack_parts:
+    for part in parts:
         yield format_html('<section id="{}"><h2>{}</h2>', part.key, part.title)
         yield from _rows(part, iter(part.records(user)))
         yield "</section>\n"

@@ -14,6 +14,7 @@ from backoffice.exports.records import camel_case
 from users.decisions.reasons import label_of
 from users.decisions.risk_flags import FlagCode, RiskFlag
 from users.models import AccessKind, RequirementCode, Status
+from users.models.status_reasons import StatusReason
 from users.profile.labels import LABELS, NOTHING, display_value
 
 Words = Mapping[str, Mapping[str, Any]]
@@ -36,6 +37,10 @@ _HEADINGS = {camel_case(column): label for column, label in LABELS.items()} | {
     "message": _("Message"),
     "dueAt": _("Due"),
     "closedAt": _("Closed at"),
+    "releasedAt": _("Released at"),
+    "releasedBy": _("Released by"),
+    "releaseReason": _("Reason of the release"),
+    "statusReason": _("Reason"),
     "closedBy": _("Closed by"),
     "closedByDecision": _("Closed by the decision"),
     "closingNote": _("Note on closing"),
@@ -49,6 +54,16 @@ _WORDS: Words = {
     "status": dict(Status.choices),
     "from": dict(Status.choices),
     "to": dict(Status.choices),
+    "statusReason": {
+        StatusReason.VERIFIED.value: _("Verified"),
+        StatusReason.INFORMATION_MISSING.value: _("Information is missing"),
+        StatusReason.NOT_VERIFIED.value: _("Could not be verified"),
+        StatusReason.DUPLICATE.value: _("Duplicate account"),
+        StatusReason.NOT_SERVED.value: _("Not eligible for the service"),
+        StatusReason.PARTNER_REQUEST.value: _("Requested by the partner"),
+        StatusReason.USER_REQUEST.value: _("Requested by the user"),
+        StatusReason.UNDER_REVIEW.value: _("Under review"),
+    },
     "what": dict(AccessKind.choices),
     "change": {"created": _("Created"), "changed": _("Changed")},
 }

@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from backoffice.access import record_access
-from backoffice.exports import downloads, evidence_pack, user_lists
+from backoffice.access import record_access, request_id_of, staff_of
+from backoffice.exports import downloads, evidence_pack, person_copy, user_lists
 from users.models import AccessKind, User
 from users.staff_login.reauthentication import require_fresh_factor
 
@@ -64,6 +64,26 @@ def export_evidence_pack(request: HttpRequest, user_id: UUID) -> HttpResponseBas
         request,
         lambda: downloads.zipped(evidence_pack.files(user.pk, record)),
         name=f"evidence-{user.pk}.zip",
+        content_type="application/zip",
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@permission_required(person_copy.PERMISSIONS, raise_exception=True)
+def export_person_copy(request: HttpRequest, user_id: UUID) -> HttpResponseBase:
+    """Show what a person's copy contains; a POST sends it, in the language of the button."""
+    user = get_object_or_404(User.objects.select_related("partner"), pk=user_id)
+    language = request.POST.get("language", "")
+    if request.method != "POST" or language not in person_copy.LANGUAGES:
+        context = {"title": _("Person's copy"), "case_user": user, "parts": person_copy.parts()}
+        return _render(request, "backoffice/exports/person_form.html", context)
+    if (redirection := require_fresh_factor(request)) is not None:
+        return redirection
+    record = person_copy.record_export(user=user, by=staff_of(request), request_id=request_id_of(request))
+    return downloads.download(
+        request,
+        lambda: downloads.zipped(person_copy.archive_files(user.pk, record, language)),
+        name=f"copy-{user.pk}.zip",
         content_type="application/zip",
     )
 

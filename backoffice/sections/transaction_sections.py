@@ -1,9 +1,11 @@
 """A user's conversions and documents on the case page and in the evidence pack."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from django.db.models import QuerySet
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils.html import format_html
@@ -81,9 +83,25 @@ def document_records(user: User) -> Iterator[dict[str, Any]]:
         yield represent(row) | withdrawals.get(row.document_id, {})
 
 
+def issued_document_records(user: User) -> Iterator[dict[str, Any]]:
+    """The documents of a user that were not withdrawn, as the API represents them, newest first."""
+    from transactions.api.serializers import DocumentSerializer  # noqa: PLC0415
+
+    return map(DocumentSerializer().to_representation, _all_rows(keyset.DOCUMENTS, user))
+
+
 def document_files(user: User, request_id: str) -> Iterator[AttachedFile]:
     """The files of all documents of a user, newest first; of those withdrawn too."""
-    for document in user.documents.order_by("-created_at", "-tiebreak").iterator():
+    return _files(user.documents.all(), request_id)
+
+
+def issued_document_files(user: User, request_id: str) -> Iterator[AttachedFile]:
+    """The files of the documents that were not withdrawn, newest first."""
+    return _files(user.documents.filter(withdrawal=None), request_id)
+
+
+def _files(documents: QuerySet[Document], request_id: str) -> Iterator[AttachedFile]:
+    for document in documents.order_by("-created_at", "-tiebreak").iterator():
         yield AttachedFile(
             row_id=str(document.document_id),
             name=f"documents/{document.document_id}{EXTENSIONS.get(document.content_type, EXTENSIONS[UNKNOWN])}",
@@ -126,3 +144,5 @@ DOCUMENTS = Section(
     },
 )
 SECTIONS = (CONVERSIONS, DOCUMENTS)
+# As the partner has them: without those that were withdrawn.
+ISSUED_DOCUMENTS = replace(DOCUMENTS, records=issued_document_records, files=issued_document_files)

@@ -1,11 +1,14 @@
-"""The band on the pages of sandbox users, and of their partners: contract, section 11."""
+"""The bands on the pages of sandbox users, and of their partners (contract, section 11), and of held users."""
 
 from typing import Any
+from uuid import UUID
 
 from django import template
 from django.utils.translation import gettext as _
 
 from partners.models import ApiKey, Partner, WebhookDelivery, WebhookEndpoint
+from users.models import Hold, User, UserEvent
+from users.records.holds import in_force
 
 register = template.Library()
 
@@ -21,6 +24,14 @@ def sandbox_band(row: Any) -> dict[str, Any]:
         if is_partners
         else _("Sandbox: this user is not real.")
     }
+
+
+@register.inclusion_tag("backoffice/held_band.html")
+def held_band(row: Any) -> dict[str, Any]:
+    """Say that the records of the user of a row are held; nothing for other rows. row: also a user, or none."""
+    user_id = row.pk if isinstance(row, User) else row.pgh_obj_id if isinstance(row, UserEvent) else None
+    user_id = user_id or getattr(row, "user_id", None)
+    return {"is_held": isinstance(user_id, UUID) and in_force(Hold.objects.filter(user=user_id)).exists()}
 
 
 def _is_sandbox(row: Any) -> bool:

@@ -95,6 +95,7 @@ class World:
         self.user = api.post("/v1/users", factories.user_body()).json()["externalId"]
         self.document = add_document(User.objects.get(external_id=self.user)).document_id
         self.staff, self.second = (one.username for one in factories.StaffFactory.create_batch(2, role="reviewer"))
+        self.auditor = factories.StaffFactory.create(role="auditor").username
         self.file = files / "statement.pdf"
         self.file.write_bytes(b"%PDF-1.4\n%%EOF\n")
         self.empty = files / "none.ndjson"
@@ -137,6 +138,7 @@ COMMANDS: dict[str, Arguments] = {
     "hold_user": lambda w: [w.partner, w.user, "--reason", "Litigation.", "--by", w.staff],
     "release_hold": lambda w: [w.hold, "--reason", "It has ended.", "--by", w.second],
     "erase_due": lambda w: ["--confirm", "0", "--by", w.staff],
+    "export_person": lambda w: [w.partner, w.user, "--output", str(w.file) + ".zip", "--by", w.auditor],
     "set_approval_rule": lambda _w: ["suspended", "active", "never"],
     "publish_document": lambda w: [w.partner, w.user, str(w.file), "--type", "agreement", "--title", "Agreement"],
     "withdraw_document": lambda w: [str(w.document), "--reason", "Another person's.", "--by", w.staff],

@@ -35,6 +35,7 @@ from users.models import (
     AccessRecord,
     CaseNote,
     Claim,
+    Hold,
     Proposal,
     Requirement,
     RequirementClosure,
@@ -216,6 +217,10 @@ def is_exported(_world: World) -> bool:
     return AccessRecord.objects.filter(kind=AccessKind.EXPORTED).exists()
 
 
+def is_held_now(world: World) -> bool:
+    return Hold.objects.filter(user=world.user).exists()
+
+
 def is_claimed(world: World) -> bool:
     return Claim.objects.filter(user=world.user).exists()
 
@@ -385,6 +390,23 @@ TABLE: tuple[Page | Action, ...] = (
     ),
     Page("Dashboard", at("/admin/dashboard/"), {REVIEWER, AUDITOR, SUPERUSER}),
     Page("Evidence pack: its page", at("/admin/cases/{w.user.pk}/evidence/"), OVERSIGHT),
+    Page("Person's copy: its page", at("/admin/cases/{w.user.pk}/copy/"), OVERSIGHT),
+    Action(
+        "Person's copy: export",
+        at("/admin/cases/{w.user.pk}/copy/"),
+        OVERSIGHT,
+        lambda _w: {"language": "en"},
+        is_done=is_exported,
+    ),
+    Page("Due for erasure", at("/admin/due-for-erasure/"), OVERSIGHT),
+    Page("Hold: its page", at("/admin/cases/{w.user.pk}/hold/"), DECIDERS),
+    Action(
+        "Hold",
+        at("/admin/cases/{w.user.pk}/hold/"),
+        DECIDERS,
+        lambda _w: {"reason": "Litigation."},
+        is_done=is_held_now,
+    ),
     Action("Evidence pack: export", at("/admin/cases/{w.user.pk}/evidence/"), OVERSIGHT, is_done=is_exported),
     Page("List of users: its page", at("/admin/exports/"), OVERSIGHT),
     Action("List of users: export CSV", at("/admin/exports/users.csv"), OVERSIGHT, is_done=is_exported),

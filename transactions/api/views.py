@@ -146,6 +146,9 @@ class DocumentFile(UserView):
         except TooManyStreamsError:
             raise UnavailableError from None
         except FaultError as fault:
+            # Erased with its user since it was looked up (contract, section 14).
+            if fault.cause == FaultCause.MISSING and not documents.filter(pk=document.pk).exists():
+                raise NotFoundError(DOCUMENT_NOT_FOUND) from None
             # Logged and counted already.
             raise (UnavailableError() if fault.cause == FaultCause.STORAGE_FAILED else InternalError()) from None
         caller = request.user

@@ -7,6 +7,8 @@
 -- The places in braces are filled from the register (users/models/retention_triggers.py), which also declares the
 -- variables.
 SELECT * INTO erased FROM users_user WHERE id = NEW.user_id;
+-- Waits for deliveries that are being made of the user's events (partners/webhooks/fan_out.py skips what is locked).
+PERFORM FROM partners_webhookendpoint WHERE partner_id = erased.partner_id ORDER BY id FOR NO KEY UPDATE;
 ids := ARRAY({identifiers});
 -- The path as requests have it in its canonical form: each byte but the unreserved ones as %XX.
 address := '/v1/users/' || (

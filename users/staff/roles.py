@@ -36,6 +36,7 @@ ROLES: dict[str, set[str]] = {
     "auditor": _IDENTITY
     | {
         "users.view_accessrecord",
+        "users.view_due_for_erasure",
         "users.export_user",
         "users.view_staff",
         "auth.view_group",

@@ -1,0 +1,120 @@
+"""The person's copy: what a user may see of its own records, for a request of access (docs/operations.md, "Records").
+
+It is written as the evidence pack is, but each value is named here: no filter leaves out what only staff may see.
+Nobody is tipped off (contract, section 13): it has the `statusReason` that the partner is told, and no other.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from backoffice.exports.evidence_manifest import Manifest
+from backoffice.exports.evidence_pack import Part, answers, section_records, written
+from backoffice.exports.evidence_words import REQUIREMENT_WORDS
+from backoffice.exports.records import SUBMITTED, Record, camel_case, records
+from backoffice.sections.transaction_sections import CONVERSIONS, ISSUED_DOCUMENTS
+from users.models import AccessKind, AccessRecord, Staff, User, UserEvent
+from users.models.status_reasons import status_reason
+from users.models.statuses import Status
+
+# The detail of its entry in the access log, by which the trail says what was exported.
+DETAIL = "Person's copy"
+LANGUAGES = ("en", "fr")
+# Who exports it: as the evidence pack, with the files.
+PERMISSIONS = ("users.export_user", "transactions.download_document")
+
+_PROFILE = {"userId": "id", "externalId": "external_id", "partner": "partner__name", "createdAt": "created_at"}
+_REQUIREMENT = {
+    "requirementId": "id",
+    "at": "created_at",
+    "code": "code",
+    "fields": "fields",
+    "message": "message",
+    "dueAt": "due_at",
+    "closedAt": "closure__created_at",
+}
+
+
+def parts(manifest: Manifest | None = None) -> list[Part]:
+    """Return the lists of a copy. manifest: knows which files of their rows are in it."""
+    return [
+        Part("statuses", _("Statuses"), _statuses),
+        Part("profileChanges", _("Profile history"), _profile_changes),
+        Part("requirements", _("Asked of the partner"), _requirements, REQUIREMENT_WORDS),
+        Part("requirementResponses", _("Answers of the partner"), _responses, REQUIREMENT_WORDS),
+        *(
+            Part(section.name, section.title, partial(section_records, section, manifest), section.words)
+            for section in (CONVERSIONS, ISSUED_DOCUMENTS)
+        ),
+    ]
+
+
+def record_export(*, user: User, by: Staff, request_id: str = "") -> AccessRecord:
+    """Leave the trail of a copy, before its first byte is written."""
+    return AccessRecord.objects.create(
+        kind=AccessKind.EXPORTED, user=user, staff=by, request_id=request_id, detail=DETAIL
+    )
+
+
+def archive_files(user_id: UUID, access: AccessRecord, language: str) -> Iterator[tuple[str, Iterator[bytes]]]:
+    """Yield the files of the copy, each to be read before the next. language: of the page, one of LANGUAGES."""
+    user = User.objects.get(pk=user_id)
+    manifest = Manifest(user, access, is_for_person=True)
+    yield from manifest.files_of(ISSUED_DOCUMENTS)
+    [about] = records(User.objects.filter(pk=user_id), _PROFILE | SUBMITTED)
+    profile = about | {"status": user.status, "statusReason": status_reason(user.status, user.status_reason_code)}
+    with translation.override(language):
+        lists = parts(manifest)
+    files = written(
+        user,
+        manifest,
+        parts=lists,
+        head={"exportedAt": access.created_at, "user": profile},
+        template="backoffice/exports/person_copy.html",
+        context={"profile": profile, "exported_at": access.created_at},
+    )
+    for name, chunks in files:
+        yield name, _in_language(chunks, language)
+
+
+def _in_language(chunks: Iterator[bytes], language: str) -> Iterator[bytes]:
+    """Make each chunk in this language, and leave the thread's between them."""
+    while True:
+        with translation.override(language):
+            chunk = next(chunks, None)
+        if chunk is None:
+            return
+        yield chunk
+
+
+def _statuses(user: User) -> Iterator[Record]:
+    yield {"at": user.created_at, "status": Status.PENDING_COMPLIANCE.value, "statusReason": None}
+    moves = {"at": "created_at", "status": "to_status", "code": "reason_code"}
+    for move in records(user.status_changes.order_by("created_at", "id"), moves):
+        yield {"at": move["at"], "status": move["status"], "statusReason": status_reason(move["status"], move["code"])}
+
+
+def _profile_changes(user: User) -> Iterator[Record]:
+    """Yield the profile as it was registered and after each change: not what decisions and reviews wrote."""
+    before: Mapping[str, Any] | None = None
+    for event in records(
+        UserEvent.objects.filter(pgh_obj=user).order_by("pgh_id"), {"at": "pgh_created_at", **SUBMITTED}
+    ):
+        profile = {name: event[name] for name in SUBMITTED}
+        if profile != before:
+            yield {"at": event["at"], "change": "created" if before is None else "changed", **profile}
+        before = profile
+
+
+def _requirements(user: User) -> Iterator[Record]:
+    for record in records(user.requirements.order_by("created_at", "id"), _REQUIREMENT):
+        yield record | {"fields": [camel_case(column) for column in record["fields"]]}
+
+
+def _responses(user: User) -> Iterator[Record]:
+    for record in answers(user):
+        yield {name: value for name, value in record.items() if name != "by"}

@@ -1,0 +1,54 @@
+import os
+from argparse import ArgumentParser
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from backoffice.exports import downloads, person_copy
+from partners.management.base import Outcome, ServiceCommand
+from users.management.base import find_user
+from users.staff.staff import find_staff
+
+
+class Command(ServiceCommand):
+    help = (
+        "Writes the person's copy, for a request of access: a ZIP archive of what a user may see of its own records,"
+        " with the documents' files. The export is recorded."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
+        parser.add_argument("external_id", metavar="EXTERNAL_ID", help="the partner's identifier of the user")
+        parser.add_argument("--output", required=True, metavar="FILE", help="the archive; it must not be there yet")
+        parser.add_argument(
+            "--by", required=True, metavar="STAFF_USERNAME", help="an active account that may export, and download"
+        )
+        parser.add_argument("--language", choices=person_copy.LANGUAGES, default="en", help="of the page (default: en)")
+
+    def perform(self, *, slug: str, external_id: str, output: str, by: str, language: str, **_: Any) -> Outcome:
+        user, staff, path = find_user(slug, external_id), find_staff(by), Path(output)
+        if not (staff.is_active and staff.has_perms(person_copy.PERMISSIONS)):
+            raise CommandError(f"{staff.get_username()} may not export users with their documents.")
+        try:
+            # For its owner alone: it holds personal data.
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except OSError as error:
+            raise CommandError(f"{output}: {error.strerror}.") from error
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                access = person_copy.record_export(user=user, by=staff)
+                with downloads.snapshot():
+                    for chunk in downloads.zipped(person_copy.archive_files(user.pk, access, language)):
+                        file.write(chunk)
+        except BaseException as error:
+            with suppress(OSError):
+                path.unlink()
+            if isinstance(error, OSError):
+                raise CommandError(f"{output}: {error.strerror}.") from error
+            raise
+        return Outcome(
+            {"userId": str(user.pk), "externalId": user.external_id, "output": output, "language": language},
+            [f"The copy of user {external_id} of {slug} is in {output}."],
+        )

@@ -1,0 +1,96 @@
+"""Holds in the back office, the mark of held users, and the list of what is due."""
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from partners.models import Partner
+from tests import factories
+from tests.support.staff import client_as, client_of, words
+from users.models import Hold, Status, User
+from users.records.holds import is_held, place_hold
+
+pytestmark = pytest.mark.django_db
+BAND = "Held: these records are kept until another person releases the hold."
+
+
+@pytest.fixture(autouse=True)
+def without_factor(settings: Settings) -> None:
+    settings.STAFF_MFA_REQUIRED = False
+
+
+@pytest.fixture
+def user(partner: Partner) -> User:
+    made: User = factories.UserFactory.create(partner=partner, status=Status.ACTIVE)
+    return made
+
+
+@pytest.fixture
+def reviewer() -> Client:
+    return client_as("reviewer")
+
+
+def hold_url(user: User) -> str:
+    return f"/admin/cases/{user.pk}/hold/"
+
+
+def test_a_hold_is_placed_by_one_and_released_by_another(user: User, reviewer: Client) -> None:
+    response = reviewer.post(hold_url(user), {"reason": "A production order."})
+    assert response.headers["Location"] == f"/admin/cases/{user.pk}/"
+    hold = Hold.objects.get(user=user)
+    own = reviewer.get(hold_url(user)).content.decode()
+    assert "You placed this hold" in own
+    assert "Release the hold" not in own
+    release = {"hold": str(hold.pk), "reason": "It has ended."}
+    refused = reviewer.post(f"{hold_url(user)}release/", release)
+    assert refused.status_code == 409
+    assert is_held(user)
+    other = client_as("reviewer")
+    assert "Release the hold" in other.get(hold_url(user)).content.decode()
+    assert other.post(f"{hold_url(user)}release/", release).status_code == 302
+    assert not is_held(user)
+    assert "It has ended." in other.get(hold_url(user)).content.decode()
+
+
+def test_a_hold_needs_a_reason(user: User, reviewer: Client) -> None:
+    assert reviewer.post(hold_url(user), {"reason": " "}).status_code == 422
+    assert not Hold.objects.exists()
+
+
+@pytest.mark.parametrize("hold", ["", "x", "00000000-0000-4000-8000-000000000000"])
+def test_an_unknown_hold_is_not_found(hold: str, user: User, reviewer: Client) -> None:
+    assert reviewer.post(f"{hold_url(user)}release/", {"hold": hold, "reason": "Done."}).status_code == 404
+
+
+def test_every_page_of_a_held_user_says_so(user: User) -> None:
+    client = client_as("superuser")
+    pages = [
+        f"/admin/cases/{user.pk}/",
+        f"/admin/users/user/{user.pk}/change/",
+        f"/admin/users/userevent/{user.events.latest('pgh_id').pk}/change/",
+        f"/admin/users/statuschange/{user.status_changes.get().pk}/change/",
+        f"/admin/cases/{user.pk}/evidence/",
+        f"/admin/cases/{user.pk}/copy/",
+    ]
+    for page in pages:
+        assert BAND not in client.get(page).content.decode(), page
+    place_hold(user_id=user.pk, by=factories.StaffFactory.create(), reason="Litigation.")
+    for page in pages:
+        assert BAND in client.get(page).content.decode(), page
+
+
+def test_what_is_due_is_listed_for_auditors(user: User) -> None:
+    page = words(client_as("auditor").get("/admin/due-for-erasure/").content.decode())
+    assert "0 due, 0 of them held" in page
+    assert client_as("reviewer").get("/admin/due-for-erasure/").status_code == 403
+    assert client_as("auditor").get("/admin/due-for-erasure/?days=x").status_code == 200
+
+
+def test_it_is_in_french(user: User) -> None:
+    staff = factories.StaffFactory.create()
+    place_hold(user_id=user.pk, by=staff, reason="Litigation.")
+    client = client_of(staff)
+    client.cookies["django_language"] = "fr"
+    page = client.get(hold_url(user), headers={"accept-language": "fr"}).content.decode()
+    assert "Conserver ces dossiers" in page
+    assert "une autre personne lève la mesure" in page
