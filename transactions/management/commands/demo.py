@@ -22,11 +22,13 @@ from partners.management.base import ending_signals
 from partners.models import Partner
 from partners.webhooks import endpoints
 from psi import Client, NoResponseError, PsiError
+from transactions.demo.old_records import make_due, make_held
 from transactions.demo.overdue import make_overdue
-from transactions.demo.people import OVERDUE, external_id
+from transactions.demo.people import DUE, HELD, OVERDUE, external_id
 from transactions.demo.receiver import Receiver, receiving
 from transactions.demo.seeding import PARTNER, seed, summary
 from transactions.demo.walk import UnexpectedResponseError, Walk
+from users.models import Staff
 
 USERS, CONVERSIONS = 40, 600
 START_SECONDS = 120
@@ -61,6 +63,11 @@ class Command(BaseCommand):
         seeded = seed(users=USERS, conversions=CONVERSIONS, report=self.say)
         partner = Partner.objects.get(slug=PARTNER)
         make_overdue(partner.users.get(external_id=external_id(OVERDUE)))
+        # Unless an earlier demo has erased them.
+        for user in partner.users.filter(external_id=external_id(DUE)):
+            make_due(user)
+        for user in partner.users.filter(external_id=external_id(HELD)):
+            make_held(user, by=Staff.objects.get(username="demo-reviewer"))
         self.say("Starting the service …")
         with receiving() as receiver, _endpoint_removed(partner), _service(receiver) as (server, base_url):
             # The service is on this machine.
