@@ -1,0 +1,123 @@
+"""Nothing of an erased user is left: not a byte of it in the database, the folder of documents, the log, the cache."""
+
+import subprocess
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import structlog
+from django.core.cache import cache
+from django.db import connections
+
+from config.embedded.server import SUPERUSER, programs
+from partners.db import serving_role
+from partners.events.relay import Relay
+from partners.models import Partner, SandboxRequest
+from partners.webhooks.fan_out import fan_out
+from tests import factories
+from tests.conftest import database_url
+from tests.support.ageing import date_back
+from tests.support.approval_rules import no_rules_left, set_rule
+from tests.support.client import in_process
+from tests.support.commands import outcome
+from tests.support.documents import add_document
+from tests.support.staff import client_of
+from transactions.documents.withdrawing import withdraw
+from users.cases import claims
+from users.decisions import proposals
+from users.decisions.case_notes import add_note
+from users.models import User
+from users.records.holds import place_hold, release_hold
+from users.requirements.requirements import close_requirement
+
+# Occur nowhere else, and in every text of the user and about it.
+WORD = "Qwyzzleforth"
+LONG_AGO = datetime(2015, 6, 1, tzinfo=UTC)
+PROFILE = {
+    "email": f"{WORD.lower()}@example.com",
+    "firstName": f"{WORD} first",
+    "lastName": f"{WORD} last",
+    "addressLine1": f"{WORD} street",
+    "addressLine2": f"{WORD} flat",
+    "city": f"{WORD} city",
+    "occupation": f"{WORD} work",
+}
+
+
+@pytest.fixture(autouse=True)
+def owner_closed() -> Iterator[None]:
+    yield
+    connections[serving_role.OWNER].close()
+
+
+def dump() -> str:
+    """The whole database, as text."""
+    url = database_url(serving_role.SERVING, SUPERUSER)
+    return subprocess.run(
+        [programs() / "pg_dump", "--data-only", f"--dbname={url}"], check=True, capture_output=True, text=True
+    ).stdout
+
+
+def with_everything(partner: Partner) -> tuple[User, list[str]]:
+    """A user with a row of every kind, and who worked on it."""
+    api = factories.client_of(partner, in_process)
+    body = factories.user_body(externalId=f"{WORD}-1", **PROFILE)
+    created = api.post("/v1/users", body, key=str(uuid.uuid4()))
+    assert created.status == 201, created.body
+    path = f"/v1/users/{WORD}-1"
+    assert api.patch(path, {"city": f"{WORD} town"}, key=str(uuid.uuid4())).status == 200
+    assert api.patch(path, {"city": f"{WORD} village"}).status == 200
+    user = User.objects.get(pk=created.json()["userId"])
+    by, other = (factories.StaffFactory.create(username=f"n-{uuid.uuid4().hex[:12]}") for _ in range(2))
+    factories.WebhookEndpointFactory.create(partner=partner)
+    client_of(by).get(f"/admin/cases/{user.pk}/")
+    claims.claim(user=user, staff=by)
+    add_note(user=user, by=by, text=f"{WORD} note")
+    asked = factories.RequirementFactory.create(user=user, by=by, message=f"{WORD} message")
+    answered = api.post(f"{path}/requirements/{asked.pk}/response", {"note": f"{WORD} answer"}, key=str(uuid.uuid4()))
+    assert answered.status == 200, answered.body
+    close_requirement(requirement_id=asked.pk, by=by, note=f"{WORD} closing")
+    with no_rules_left():
+        set_rule("always")
+        proposal = proposals.propose(user=user, to_status="active", by=by, reason=f"{WORD} proposed")
+        proposals.decline(proposal_id=proposal.pk, by=by, note=f"{WORD} declined")
+        proposal = proposals.propose(user=user, to_status="active", by=by, reason=f"{WORD} proposed")
+        proposals.approve(proposal_id=proposal.pk, by=other)
+    api.patch(path, {"lastName": f"{WORD} renamed"})
+    factories.add_conversions(user, [LONG_AGO], conversion_id=f"{WORD}-cv")
+    document = add_document(
+        user, content=f"%PDF-1.7 {WORD} file %%EOF".encode(), title=f"{WORD} title", created_at=LONG_AGO
+    )
+    withdraw(document=document, by=by, reason=f"{WORD} withdrawal", source="test")
+    factories.StatusChangeFactory.create(user=user, to_status="closed", by=by, reason=f"{WORD} closed")
+    hold = place_hold(user_id=user.pk, by=by, reason=f"{WORD} hold")
+    release_hold(hold_id=hold.pk, by=other, reason=f"{WORD} release")
+    Relay().assign_positions()
+    fan_out()
+    # Not in the feed yet.
+    add_document(user, title=f"{WORD} unplaced", created_at=LONG_AGO)
+    return user, [by.username, other.username]
+
+
+@pytest.mark.usefixtures("committed_partner")
+def test_no_byte_of_an_erased_user_is_left(committed_partner: Partner, folder: Path) -> None:
+    user, (by, _other) = with_everything(committed_partner)
+    stored = dump()
+    assert stored.count(WORD) > 30
+    assert any(WORD.encode() in file.read_bytes() for file in folder.rglob("*") if file.is_file())
+    date_back(user.pk, LONG_AGO)
+    with structlog.testing.capture_logs() as logged:
+        erased = outcome("erase_due", "--partner", committed_partner.slug, "--confirm", "1", "--by", by)
+    assert erased["erased"] == 1
+    left = [line for line in dump().splitlines() if WORD.lower() in line.lower()]
+    # The event tells the partner whom it was about, for 30 days.
+    assert [line for line in left if "user.erased" not in line] == []
+    assert not [file for file in folder.rglob("*") if file.is_file()]
+    assert WORD not in str(logged)
+    assert WORD not in str(getattr(cache, "_cache", ""))
+    assert not SandboxRequest.objects.filter(path__contains=WORD).exists()
+    ids = [line for line in dump().splitlines() if str(user.pk) in line]
+    # The row that stays, its entry in the audit log, and the event.
+    assert len(ids) == 3, ids
