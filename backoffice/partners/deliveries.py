@@ -123,8 +123,6 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         try:
             with transaction.atomic():
                 count = deliveries.retry(endpoint=delivery.endpoint, delivery=delivery)
-                if count:
-                    self.log_change(request, delivery, "Retried.")
         except ValidationError:
             count = 0
         if not count:

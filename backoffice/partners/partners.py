@@ -31,6 +31,7 @@ admin.site.site_url = None
 class PartnerAdmin(ReadOnlyAdmin):
     """Partners; the slug cannot be changed."""
 
+    audited_by = "slug"
     list_display = ("slug", "name", "mode", "enabled", keys_in_force, "rate_limit", "created_at")
     list_filter = ("mode", "enabled")
     search_fields = ("slug", "name")
@@ -89,7 +90,6 @@ class PartnerAdmin(ReadOnlyAdmin):
             issued = keys.issue(
                 partner=partner, label=form.cleaned_data["label"], expires_at=form.cleaned_data["expires_at"]
             )
-            self.log_addition(request, issued.record, f"Issued to {partner.slug}.")
             return show_key(self, request, issued)
 
         return issue_from_form(
@@ -113,7 +113,6 @@ class PartnerAdmin(ReadOnlyAdmin):
 
         def add(form: AddWebhookForm) -> HttpResponse:
             endpoint, secret = endpoints.create_endpoint(partner=partner, **form.cleaned_data)
-            self.log_addition(request, endpoint, f"Added to {partner.slug}.")
             return show_webhook_secret(self, request, endpoint, secret)
 
         return issue_from_form(

@@ -44,6 +44,7 @@ _TIMES = ("failing_since", "disabled_at", "removed_at")
 class WebhookEndpointAdmin(ReadOnlyAdmin):
     """Webhooks of all partners, the latest first; removed ones until the purge."""
 
+    audited_by = "pk"
     list_display = ("__str__", "partner", state, "description", event_types, last_success, "failing_since")
     list_filter = (("partner", RelatedDropdownFilter),)
     list_select_related = ("partner",)
@@ -131,7 +132,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         @naming_the_setting()
         def change(endpoint: WebhookEndpoint, form: forms.Form) -> Any:
             endpoints.change_endpoint(endpoint, **form.cleaned_data, seen=version)
-            self.log_change(request, endpoint, self.construct_change_message(request, form, []))
             return _("The webhook is changed.")
 
         endpoint = self.get_object_or_404(request, object_id)
@@ -154,7 +154,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             return self.action_form_page(request, endpoint, forms.Form(), **texts)
         with transaction.atomic():
             delivery = deliveries.create_test(endpoint=endpoint)
-            self.log_change(request, endpoint, "Test sent.")
         return self.redirect_to(delivery)
 
     @action(description=_("Retry deliveries"), permissions=["view", MAY_RETRY], icon="replay")  # type: ignore[untyped-decorator]
@@ -163,7 +162,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
 
         def retry(endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
             count = deliveries.retry(endpoint=endpoint)
-            self.log_change(request, endpoint, f"Deliveries retried: {count}.")
             return _("Deliveries that are attempted now: %(count)d.") % {"count": count}
 
         note = _("Deliveries that failed, and those that wait for their next attempt, are attempted now.")
@@ -179,7 +177,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         def rotate_secret(form: RotateSecretForm) -> HttpResponse:
             hours = form.cleaned_data["overlap_hours"]
             secret = endpoints.rotate_secret(endpoint, timedelta(hours=hours))
-            self.log_change(request, endpoint, f"Secret rotated, overlap {hours} h.")
             return show_webhook_secret(self, request, endpoint, secret)
 
         return issue_from_form(
@@ -201,7 +198,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             request,
             object_id,
             endpoints.disable,
-            log="Disabled.",
             done=_("The webhook is disabled."),
             title=_("Disable the webhook"),
             button=_("Disable"),
@@ -215,7 +211,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             request,
             object_id,
             endpoints.enable,
-            log="Enabled.",
             done=_("The webhook is enabled."),
             title=_("Enable the webhook"),
             button=_("Enable"),
@@ -232,7 +227,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             object_id,
             endpoints.remove,
             RemoveForm,
-            log="Removed.",
             done=_("The webhook is removed."),
             title=_("Remove the webhook"),
             button=_("Remove"),
@@ -247,15 +241,13 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         rule: Callable[[WebhookEndpoint], object],
         form_class: type[forms.Form] = forms.Form,
         *,
-        log: str,
         done: Any,
         **texts: Any,
     ) -> HttpResponse:
-        """Ask, then apply a rule to the webhook. log, done: for the log of actions, and for the person."""
+        """Ask, then apply a rule to the webhook. done: for the person."""
 
         def act(endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
             rule(endpoint)
-            self.log_change(request, endpoint, log)
             return done
 
         form = form_class(request.POST if request.method == "POST" else None)

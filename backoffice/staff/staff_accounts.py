@@ -52,6 +52,7 @@ class StaffAdmin(ReadOnlyAdmin):
     Permissions come by roles alone. Only superusers make or change superusers, and nobody changes their own roles.
     """
 
+    audited_by = "username"
     form = StaffForm
     list_display = ("username", person, "email", roles, second_factor, sign_in, last_sign_in, state)
     list_filter = (StateFilter, "groups")

@@ -95,16 +95,18 @@ class UserAdmin(CaseActionsAdmin):
             "decided_on": USER_PAGE,
             "links_to_case": True,
             "requirements": requirements_of(user, staff_of(request)),
-            "show_history": request.user.has_perm("users.view_userevent"),
         }
         return super().render_change_form(request, context, **kwargs)
 
+    def has_history_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("users.view_userevent")
+
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Redirect to the user's profile history: the admin's log has no edits of users.
+        """Redirect to the user's profile history: the audit log has no edits by partners.
 
         Raises PermissionDenied and Http404.
         """
-        if not request.user.has_perm("users.view_userevent"):
+        if not self.has_history_permission(request):
             raise PermissionDenied
         user = self.get_object_or_404(request, object_id)
         return redirect(reverse("admin:users_userevent_changelist", query={"q": user.pk} | query_of(user)))

@@ -36,9 +36,7 @@ _STAFF = Ending(kept="who did it stays known; no user is in it")
 # Tables of Django and libraries.
 LIBRARY_ENDINGS = {
     "django_migrations": Ending(kept="which migrations ran"),
-    "django_admin_log": Ending(
-        with_user=True, where="object_id = ANY(ids)", kept="acts on partners, keys and webhooks"
-    ),
+    "django_admin_log": Ending(with_user=True, where="object_id = ANY(ids)", kept="nothing is written to it"),
     "django_content_type": Ending(kept="names of models"),
     "django_session": Ending(expires="with the session, 12 hours at the latest"),
     "staff_cache": Ending(expires="at each row's own time, 1 hour at the latest"),

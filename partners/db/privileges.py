@@ -15,7 +15,8 @@ DEFAULT_PRIVILEGES = ("SELECT", "INSERT", "UPDATE", "DELETE")
 # History, tables that only the owner writes, and tables of which little is needed.
 LIBRARY_TABLES = {
     "django_migrations": ("SELECT",),
-    "django_admin_log": ("SELECT", "INSERT"),
+    # Triggers and rules write the audit log instead.
+    "django_admin_log": (),
     "pghistory_context": ("SELECT",),
     # Migrations write the roles' permissions (users/staff/roles.py); accounts have no others.
     "auth_group": ("SELECT",),

@@ -81,7 +81,7 @@ GRANTS = {
     },
     "transactions_document": ADD,
     "transactions_documentwithdrawal": ADD,
-    "django_admin_log": ADD,
+    "django_admin_log": set(),
     # The audit log, and the histories that write to it; the time of a line is the database's.
     "partners_auditentry": READ | {"INSERT (action, actor, actor_kind, detail, object)"},
     "partners_partnerevent": READ,

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 LINES = "partners_auditentry"
 # The row itself says who and when: openings, claims and releases are in the access log, notes in their table.
-OWN_TRAIL = {"users_accessrecord", "users_casenote", "django_admin_log", "transactions_importrun", "users_userevent"}
+OWN_TRAIL = {"users_accessrecord", "users_casenote", "transactions_importrun", "users_userevent"}
 # Sessions and what they count; what the outbox and histories get by triggers.
 NO_ACT = {"django_session", "staff_cache", "partners_outboxentry"}
 

@@ -1,12 +1,9 @@
-"""The history of staff's roles and second factors, and the admin's log: proxies of models that are not ours."""
+"""The history of staff's roles and second factors: proxies of models that are not ours."""
 
 from allauth.mfa.models import Authenticator
-from django.contrib.admin.models import LogEntry
 from django.utils.translation import gettext_lazy as _
 
 from partners.db.audit import Labels, tracked
-from partners.db.triggers import stamped
-from users.models.triggers import by_active_staff
 from users.models.user import Staff
 
 
@@ -41,12 +38,3 @@ class SecondFactor(Authenticator):  # type: ignore[misc]
     class Meta:
         proxy = True
         default_permissions = ()
-
-
-class AdminLogEntry(LogEntry):
-    """Django's own log of what staff changed in the admin: with the database's time, as all that is kept for good."""
-
-    class Meta:
-        proxy = True
-        default_permissions = ()
-        triggers = (stamped("action_time"), by_active_staff("user_id"))

@@ -209,3 +209,15 @@ def test_a_use_of_a_key_or_a_login_writes_no_history(api: PartnerClient, partner
 def test_no_history_has_a_secret_or_a_hash() -> None:
     kept = {field.name for model in (ApiKeyEvent, StaffEvent, SecondFactorEvent) for field in model._meta.fields}
     assert not kept & {"digest", "encrypted_secret", "password", "data", "last_login", "last_used_at"}
+
+
+def test_the_history_of_a_row_is_what_the_audit_log_says_of_it(partner: Partner) -> None:
+    page = f"/admin/partners/partner/{partner.pk}/"
+    auditor = client_as("auditor")
+    assert f'href="{page}history/"' in auditor.get(f"{page}change/").content.decode()
+    response = auditor.get(f"{page}history/")
+    assert response.headers["Location"] == f"/admin/partners/auditentry/?object={partner.slug}"
+    assert auditor.get("/admin/partners/partner/0/history/").status_code == 404
+    manager = client_as("partner-manager")
+    assert "/history/" not in manager.get(f"{page}change/").content.decode()
+    assert manager.get(f"{page}history/").status_code == 403
