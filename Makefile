@@ -7,6 +7,8 @@ DEMO_STAMP := $(VENV)/.installed-demo
 STAMP := $(VENV)/.installed
 # The packages of tests/npm.
 NPM_STAMP := .local/npm/.installed
+# Generators of clients, apart: they are large, and have nothing to do with the service's packages.
+GENERATORS_STAMP := .local/generators/.installed
 MANAGE := $(BIN)/python manage.py
 # Otherwise each process compiles all modules again.
 export PYTHONDONTWRITEBYTECODE =
@@ -15,7 +17,7 @@ DESCRIBE := $(MANAGE) spectacular --format openapi-json --validate --fail-on-war
 # Two rules install into one folder.
 .NOTPARALLEL:
 
-.PHONY: help install demo serve test test-pythons examples-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi openapi-lint messages lock clean
+.PHONY: help install demo serve test test-pythons examples-test generated-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi openapi-lint messages lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
@@ -68,6 +70,15 @@ chaos: install ## partners whose connections are lost at random; CHAOS_RUNS (200
 
 examples-test: install ## the documentation's examples in all languages; skips those whose programs are missing
 	$(BIN)/python -m pytest -n 3 --dist loadfile tests/examples
+
+generated-test: install $(GENERATORS_STAMP) ## clients made of the description by generators, in Go, PHP and Python
+	@command -v java > /dev/null || { echo "generated-test needs Java on the PATH: apt-get install default-jdk-headless" >&2; exit 1; }
+	$(BIN)/python -m pytest tests/generated
+
+$(GENERATORS_STAMP): requirements/generators.txt
+	@"$(PYTHON)" -m venv $(@D)
+	@$(@D)/bin/python -m pip install --disable-pip-version-check --progress-bar off --require-hashes -r $<
+	@touch $@
 
 browser-test: install ## the back office in headless Chromium
 	@command -v chromium chromium-browser google-chrome > /dev/null || \
@@ -136,7 +147,7 @@ messages: install ## updates and compiles the French catalogue; needs GNU gettex
 	msgfmt --check-format -o locale/fr/LC_MESSAGES/django.mo locale/fr/LC_MESSAGES/django.po
 
 lock: install ## resolves requirements/*.in, with hashes and without an index's address
-	cd requirements && for name in base demo dev; do \
+	cd requirements && for name in base demo dev generators; do \
 	  ../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --custom-compile-command 'make lock' $$name.in -o $$name.txt; done
 

@@ -4,7 +4,7 @@ import json
 import keyword
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 FOLDER = Path(__file__).parent
 DESCRIPTION = FOLDER.parent / "docs" / "openapi.json"
@@ -24,8 +24,6 @@ _NODE_HEAD = """// What is sent and received, made by clients/generate_types.py 
 """
 # A longer enumeration is a text: a list of countries would be half of a file, and no program has it as literals.
 _MAX_VALUES = 20
-_PYTHON_NAMES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
-_NODE_NAMES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 
 
 def references(node: Any) -> Iterator[str]:
@@ -62,21 +60,6 @@ class Types:
         for name, one in self.schemas.items():
             if kept := [part for part in _alternatives(one) if not others & set(references(part))]:
                 self.schemas[name] = {"description": one.get("description", name), "anyOf": kept}
-        self.sent = self._reachable(references([one.get("requestBody") for one in operations]))
-        self.alternatives = {name for one in everything.values() for name in references(_alternatives(one))}
-
-    def _reachable(self, names: Iterator[str]) -> set[str]:
-        found: set[str] = set()
-        waiting = [*names]
-        while waiting:
-            if (name := waiting.pop()) not in found:
-                found.add(name)
-                waiting += references(self.schemas[name])
-        return found
-
-    def is_open(self, name: str) -> bool:
-        """Whether values may be added to the enumerations of a schema. The types of events tell them apart."""
-        return name not in self.sent and name not in self.alternatives
 
 
 def _alternatives(schema: Node) -> list[Node]:
@@ -84,50 +67,48 @@ def _alternatives(schema: Node) -> list[Node]:
     return found
 
 
-def python_type(schema: Node, *, is_open: bool) -> str:
-    """The type of a field in Python."""
-    return _type(schema, _PYTHON_NAMES, _python_literal if not is_open else _python_open, "list[{}]", "dict[str, Any]")
+class Language(NamedTuple):
+    """How types are written. known: of values. growing: of such a type to which values may be added."""
+
+    names: dict[str, str]
+    known: Callable[[list[Any]], str]
+    growing: str
+    array: str
+    free: str
+
+    def type_of(self, schema: Node) -> str:
+        """The type of a field."""
+        if "$ref" in schema:
+            return str(schema["$ref"].rpartition("/")[2])
+        if alternatives := _alternatives(schema) or schema.get("allOf"):
+            return " | ".join(dict.fromkeys(map(self.type_of, alternatives)))
+        kinds = schema.get("type", "object")
+        if isinstance(kinds, list):
+            present = [self.type_of({**schema, "type": kind}) for kind in kinds if kind != "null"]
+            return " | ".join([*present, self.names["null"]])
+        if kinds == "array":
+            return self.array.format(self.type_of(schema["items"]))
+        growing: list[Any] = schema.get("x-extensible-enum", [])
+        values = [schema["const"]] if "const" in schema else schema.get("enum", growing)
+        if 0 < len(values) <= _MAX_VALUES:
+            return self.growing.format(self.known(values)) if growing else self.known(values)
+        return self.free if kinds == "object" else self.names[kinds]
 
 
-def node_type(schema: Node, *, is_open: bool) -> str:
-    """The type of a field in TypeScript."""
-    return _type(schema, _NODE_NAMES, _node_literal if not is_open else _node_open, "Array<{}>", "Record<string, any>")
-
-
-def _type(schema: Node, names: dict[str, str], literal: Callable[[list[Any]], str], array: str, free: str) -> str:
-    def again(one: Node) -> str:
-        return _type(one, names, literal, array, free)
-
-    if "$ref" in schema:
-        return str(schema["$ref"].rpartition("/")[2])
-    if alternatives := _alternatives(schema) or schema.get("allOf"):
-        return " | ".join(dict.fromkeys(again(one) for one in alternatives))
-    kinds = schema.get("type", "object")
-    if isinstance(kinds, list):
-        present = [again({**schema, "type": kind, "enum": None}) for kind in kinds if kind != "null"]
-        values = [value for value in schema.get("enum") or [] if value is not None]
-        return " | ".join([literal(values)] if values else present) + f" | {names['null']}"
-    if 0 < len(schema.get("enum") or []) <= _MAX_VALUES:
-        return literal(schema["enum"])
-    if kinds == "array":
-        return array.format(again(schema["items"]))
-    return free if kinds == "object" else names[kinds]
-
-
-def _python_literal(values: list[Any]) -> str:
-    return f"Literal[{', '.join(map(json.dumps, values))}]"
-
-
-def _python_open(values: list[Any]) -> str:
-    return f"{_python_literal(values)} | str"
-
-
-def _node_literal(values: list[Any]) -> str:
-    return " | ".join(map(json.dumps, values))
-
-
-def _node_open(values: list[Any]) -> str:
-    return f"{_node_literal(values)} | (string & {{}})"
+PYTHON_TYPES = Language(
+    {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"},
+    known=lambda values: f"Literal[{', '.join(map(json.dumps, values))}]",
+    growing="{} | str",
+    array="list[{}]",
+    free="dict[str, Any]",
+)
+NODE_TYPES = Language(
+    {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"},
+    known=lambda values: " | ".join(map(json.dumps, values)),
+    growing="{} | (string & {{}})",
+    array="Array<{}>",
+    free="Record<string, any>",
+)
 
 
 def python_text(types: Types) -> str:
@@ -136,12 +117,12 @@ def python_text(types: Types) -> str:
     unions = []
     for name, schema in types.schemas.items():
         if "properties" not in schema:
-            unions.append(f"{name} = {python_type(schema, is_open=False)}")
+            unions.append(f"{name} = {PYTHON_TYPES.type_of(schema)}")
             continue
         required = schema.get("required", [])
         fields = {}
         for field, one in schema["properties"].items():
-            kind = python_type(one, is_open=types.is_open(name))
+            kind = PYTHON_TYPES.type_of(one)
             fields[field] = kind if field in required else f"NotRequired[{kind}]"
         pieces.append(_typed_dict(name, schema.get("description", name), fields))
     return "\n\n\n".join([*pieces, *unions]) + "\n"
@@ -162,11 +143,11 @@ def node_text(types: Types) -> str:
     for name, schema in types.schemas.items():
         head = f"/** {schema['description']} */\n" if "description" in schema else ""
         if "properties" not in schema:
-            pieces.append(f"{head}export type {name} = {node_type(schema, is_open=False)};\n")
+            pieces.append(f"{head}export type {name} = {NODE_TYPES.type_of(schema)};\n")
             continue
         required = schema.get("required", [])
         lines = [
-            f"  {field}{'' if field in required else '?'}: {node_type(one, is_open=types.is_open(name))};\n"
+            f"  {field}{'' if field in required else '?'}: {NODE_TYPES.type_of(one)};\n"
             for field, one in schema["properties"].items()
         ]
         pieces.append(f"{head}export interface {name} {{\n{''.join(lines)}}}\n")

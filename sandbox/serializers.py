@@ -26,7 +26,7 @@ _ID_HELP = "The service's identifier of the webhook, a UUID."
 _SECRET_HELP = "Shown this once: it cannot be read back."  # noqa: S105 - a text for people
 
 
-class NewWebhookSerializer(StrictSerializer[Any]):
+class WebhookSettingsSerializer(StrictSerializer[Any]):
     """A webhook to be added."""
 
     url = TextField(

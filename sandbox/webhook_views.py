@@ -22,12 +22,12 @@ from sandbox import schema
 from sandbox.serializers import (
     AddedWebhook,
     AddedWebhookSerializer,
-    NewWebhookSerializer,
     OverlapSerializer,
     RemovedWebhookSerializer,
     RotatedSecretSerializer,
     WebhookListSerializer,
     WebhookSerializer,
+    WebhookSettingsSerializer,
     WebhookTestResultSerializer,
     WebhookTestSerializer,
 )
@@ -41,7 +41,7 @@ WAIT_SECONDS = 0.5
 class WebhookCollection(SandboxView):
     """/v1/sandbox/webhooks."""
 
-    serializer_class = NewWebhookSerializer
+    serializer_class = WebhookSettingsSerializer
     response_serializer_class = AddedWebhookSerializer
     success_status = 201
     idempotency_key_use = KeyUse.REFUSED

@@ -28,7 +28,7 @@ export interface CompletedWrite {
 export interface Conversion {
   conversionId: string;
   createdAt: string;
-  type: "conversion" | (string & {});
+  type: "conversion";
   from: Money;
   to: Money;
   rate: string;
@@ -42,11 +42,14 @@ export interface ConversionPage {
   items: Array<Conversion>;
 }
 
+/** A country, by its two-letter code (ISO 3166-1 alpha-2). */
+export type Country = string;
+
 /** A registered user. */
 export interface CreatedUser {
   userId: string;
   externalId: string;
-  status: "pendingCompliance" | (string & {});
+  status: "pendingCompliance";
 }
 
 /** Why the signature of a request was refused, for sandbox keys alone. */
@@ -83,6 +86,9 @@ export interface DocumentPublishedEvent {
   data: PublishedDocument;
 }
 
+/** A kind of document. */
+export type DocumentType = "accountStatement" | "tradeConfirmation" | "taxSlip" | "agreement";
+
 /** An event of the type user.documentWithdrawn. */
 export interface DocumentWithdrawnEvent {
   eventId: string;
@@ -101,6 +107,9 @@ export interface EventPage {
   items: Array<Event>;
 }
 
+/** A type of event. */
+export type EventType = "user.statusChanged" | "user.requirementsChanged" | "user.erased" | "user.transactionsRecorded" | "user.documentPublished" | "user.documentWithdrawn";
+
 /** A field, parameter or header that is not valid. */
 export interface FieldError {
   field: string;
@@ -112,7 +121,7 @@ export interface FieldError {
 export interface ListedUser {
   userId: string;
   externalId: string;
-  status: "pendingCompliance" | "active" | "rejected" | "suspended" | "closed" | (string & {});
+  status: UserStatus;
   createdAt: string;
   updatedAt: string;
   openRequirements: number;
@@ -136,16 +145,9 @@ export interface NewUser {
   city: string;
   postalCode?: string;
   province?: string;
-  country: string;
+  country: Country;
   occupation: string;
   isCiroAffiliate: boolean;
-}
-
-/** A webhook to be added. */
-export interface NewWebhook {
-  url: string;
-  types?: Array<"user.statusChanged" | "user.requirementsChanged" | "user.erased" | "user.transactionsRecorded" | "user.documentPublished" | "user.documentWithdrawn">;
-  description?: string;
 }
 
 /** An event of a type that is newer than this document: ignore it. */
@@ -207,6 +209,9 @@ export interface Requirement {
   dueAt: string;
 }
 
+/** What compliance needs. */
+export type RequirementCode = "nameUnclear" | "dateOfBirthUnclear" | "addressUnclear" | "occupationUnclear" | "emailUnclear" | "purposeOfUse" | "sourceOfFunds" | "other";
+
 /** A partner's note on a requirement. */
 export interface RequirementNote {
   note: string;
@@ -240,6 +245,9 @@ export interface RotatedSecret {
   webhookId: string;
   secret: string;
 }
+
+/** A failure that the sandbox simulates. */
+export type SandboxFault = "tooManyRequests" | "internalError" | "unavailable" | "slow" | "lostAnswer";
 
 /** A request that a key of the partner sent, and how it was answered. Bodies are not kept. */
 export interface SandboxRequest {
@@ -278,13 +286,13 @@ export interface SimulatedConversions {
 
 /** A decision of compliance, simulated. */
 export interface SimulatedDecision {
-  status: "pendingCompliance" | "active" | "rejected" | "suspended" | "closed";
+  status: UserStatus;
   reasonCode?: string;
 }
 
 /** A document to be published. */
 export interface SimulatedDocument {
-  type: "accountStatement" | "tradeConfirmation" | "taxSlip" | "agreement";
+  type: DocumentType;
   title: string;
 }
 
@@ -296,7 +304,7 @@ export interface SimulatedMoney {
 
 /** A requirement of compliance, simulated. */
 export interface SimulatedRequirement {
-  code: "nameUnclear" | "dateOfBirthUnclear" | "addressUnclear" | "occupationUnclear" | "emailUnclear" | "purposeOfUse" | "sourceOfFunds" | "other";
+  code: RequirementCode;
   fields?: Array<string>;
   message?: string | null;
   dueInDays?: number;
@@ -306,7 +314,7 @@ export interface SimulatedRequirement {
 export interface StatusChanged {
   userId: string;
   externalId: string;
-  status: "pendingCompliance" | "active" | "rejected" | "suspended" | "closed" | (string & {});
+  status: UserStatus;
   statusReason: "verified" | "informationMissing" | "notVerified" | "duplicate" | "notServed" | "partnerRequest" | "userRequest" | "underReview" | (string & {}) | null;
   updatedAt: string;
 }
@@ -343,7 +351,7 @@ export interface UserChanges {
   city?: string;
   postalCode?: string;
   province?: string;
-  country?: string;
+  country?: Country;
   occupation?: string;
   isCiroAffiliate?: boolean;
 }
@@ -368,11 +376,14 @@ export interface UserPage {
   items: Array<ListedUser>;
 }
 
+/** A status of a user. */
+export type UserStatus = "pendingCompliance" | "active" | "rejected" | "suspended" | "closed";
+
 /** The status of a user, why, and what compliance needs from you. */
 export interface UserSummary {
   userId: string;
   externalId: string;
-  status: "pendingCompliance" | "active" | "rejected" | "suspended" | "closed" | (string & {});
+  status: UserStatus;
   statusReason: "verified" | "informationMissing" | "notVerified" | "duplicate" | "notServed" | "partnerRequest" | "userRequest" | "underReview" | (string & {}) | null;
   statusChangedAt: string;
   requirements: Array<Requirement>;
@@ -393,13 +404,20 @@ export interface WebhookList {
   items: Array<Webhook>;
 }
 
+/** A webhook to be added. */
+export interface WebhookSettings {
+  url: string;
+  types?: Array<EventType>;
+  description?: string;
+}
+
 /** A test, which has no options. */
 export type WebhookTest = Record<string, any>;
 
 /** The test of a webhook, which is in no feed. */
 export interface WebhookTestEvent {
   eventId: string;
-  type: "webhook.test" | (string & {});
+  type: "webhook.test";
   createdAt: string;
   data: TestedWebhook;
 }

@@ -13,8 +13,10 @@ from partners import json_rules
 
 Schema = dict[str, Any]
 
-# Unicode category Cc, inside a character class.
-CONTROL = r"\u0000-\u001f\u007f-\u009f"
+# The control characters of ASCII, inside a character class. Patterns of the description compile in ECMA, RE2, PCRE and
+# Java, so without `\u0000` and `(?!`; where PCRE reads bytes, U+0080 to U+009F would be parts of other characters. What
+# a pattern cannot say, a description says.
+CONTROL = r"\x00-\x1f\x7f"
 
 
 class RuleField(serializers.Field[Any, Any, Any, Any]):

@@ -85,7 +85,7 @@ def field(
     Patterns are not shown: the description says in words what they mean.
     """
     whole = resolve(document, schema)
-    values = [whole["const"]] if "const" in whole else whole.get("enum", [])
+    values = [whole["const"]] if "const" in whole else whole.get("enum") or whole.get("x-extensible-enum", [])
     is_listed = 0 < len(values) <= MAX_SHOWN_VALUES
     return Field(
         name=name,

@@ -5,6 +5,7 @@ from typing import Any
 from drf_spectacular.generators import SchemaGenerator
 
 from partners.webhooks.schema import HEADERS as WEBHOOK_HEADERS
+from portal.reference.enumerations import name_enumerations
 from portal.reference.openapi_examples import add_examples
 
 _USER = {"externalId": "$response.body#/externalId"}
@@ -48,6 +49,7 @@ def complete(result: dict[str, Any], generator: SchemaGenerator, **_: Any) -> di
         schema["properties"] = {name: _plain(one) for name, one in schema.get("properties", {}).items()}
         if not schema["properties"]:
             del schema["properties"]
+    name_enumerations(result)
     add_examples(result)
     return result
 

@@ -80,33 +80,34 @@ def test_a_type_has_the_fields_of_its_schema(name: str) -> None:
     assert {field: bool(mark) for field, mark in fields} == {field: field in optional for field in hints}
 
 
-def test_values_may_be_added_to_what_is_received_and_not_to_what_is_sent() -> None:
-    document = {
-        "paths": {
-            "/v1/a": {
-                "post": {
-                    "operationId": "a",
-                    "requestBody": {"schema": {"$ref": "#/components/schemas/Sent"}},
-                    "responses": {
-                        "200": {"schema": {"$ref": "#/components/schemas/Received"}},
-                        "400": {"schema": {"$ref": "#/components/schemas/Failed"}},
-                    },
-                }
-            }
-        },
-        "components": {
-            "schemas": {
-                name: {"properties": {"kind": {"type": ["string", "null"], "enum": ["a", "b", None]}}}
-                for name in ("Sent", "Received", "Failed")
-            }
-        },
+def test_values_may_be_added_where_the_description_says_so() -> None:
+    kind = {"type": ["string", "null"], "x-extensible-enum": ["a", "b"]}
+    fields = {
+        "kind": kind,
+        "kinds": {"type": "array", "items": kind | {"type": "string"}},
+        "one": {"type": "string", "const": "a"},
     }
+    schemas: dict[str, Any] = {
+        "Received": {"properties": fields | {"status": {"$ref": "#/components/schemas/Status"}}},
+        "Status": {"type": "string", "enum": ["c", "d"]},
+        "Failed": {"properties": {"kind": kind}},
+    }
+    responses = {
+        status: {"schema": {"$ref": f"#/components/schemas/{name}"}}
+        for status, name in (("200", "Received"), ("400", "Failed"))
+    }
+    document = {"paths": {"/v1/a": {"get": {"responses": responses}}}, "components": {"schemas": schemas}}
     types = generate_types.Types(document)
     python, node = generate_types.python_text(types), generate_types.node_text(types)
-    assert 'kind: NotRequired[Literal["a", "b"] | None]' in python
     assert 'kind: NotRequired[Literal["a", "b"] | str | None]' in python
-    assert '  kind?: "a" | "b" | null;' in node
+    assert 'kinds: NotRequired[list[Literal["a", "b"] | str]]' in python
+    assert 'one: NotRequired[Literal["a"]]' in python
+    assert "status: NotRequired[Status]" in python
+    assert 'Status = Literal["c", "d"]' in python
     assert '  kind?: "a" | "b" | (string & {}) | null;' in node
+    assert '  kinds?: Array<"a" | "b" | (string & {})>;' in node
+    assert '  one?: "a";' in node
+    assert 'export type Status = "c" | "d";' in node
     assert "Failed" not in python + node
 
 
@@ -215,9 +216,9 @@ from psi.types import Conversion, NewUser
 client: psi.Client = psi.Client("https://partners.example", "key", "secret")
 mode: str = client.ping()["mode"]
 conversions: list[Conversion] = list(client.transactions("cust-1001"))
-status = client.get_user("cust-1001")["status"]
-if status == "added later":
-    print(psi.known(status, ("active", "closed"), "other"))
+for requirement in client.get_user("cust-1001")["requirements"]:
+    if requirement["code"] == "addedLater":
+        print(psi.known(requirement["code"], ("purposeOfUse", "sourceOfFunds"), "other"))
 for event in client.events():
     if event["type"] == "user.statusChanged":
         print(event["data"]["status"])
@@ -234,8 +235,8 @@ const client = new Client({ baseUrl: "https://partners.example", apiKey: "key", 
 const mode: string = (await client.ping()).mode;
 const conversions: Conversion[] = [];
 for await (const conversion of client.transactions("cust-1001")) conversions.push(conversion);
-const { status } = await client.getUser("cust-1001");
-const handled: "active" | "closed" | "other" = known(status, ["active", "closed"], "other");
+const [requirement] = (await client.getUser("cust-1001")).requirements;
+const handled: "purposeOfUse" | "other" = known(requirement.code, ["purposeOfUse"], "other");
 for await (const event of client.events()) if (event.type === "user.statusChanged") console.log(event.data.status);
 console.log(mode, handled, verifyWebhook("{}", new Headers(), ["whsec_AA=="]).type);
 """

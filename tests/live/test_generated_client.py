@@ -134,7 +134,7 @@ def test_it_walks_the_sandbox(sandbox: Any) -> None:
     decision = models.SimulatedDecision.from_dict({"status": "active"})
     decided = module("api.sandbox.simulate_decision").sync(user, client=sandbox, body=decision)
     assert (decided.user_id, decided.status) == (created.user_id, "active")
-    [listed] = module("api.users.list_users").sync(client=sandbox, status=models.ListUsersStatus.ACTIVE).items
+    [listed] = module("api.users.list_users").sync(client=sandbox, status=models.UserStatus.ACTIVE).items
     assert (listed.external_id, listed.updated_at) == (user, decided.updated_at)
 
     conversions = models.SimulatedConversions.from_dict({"items": [CONVERSION, CONVERSION | {"conversionId": "cv-1"}]})

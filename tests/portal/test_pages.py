@@ -241,7 +241,7 @@ def test_every_example_shows_a_key_of_the_sandbox(guide: Page, go_live: Page) ->
 
 def test_every_status_reason_is_explained(guide: Page) -> None:
     fields = openapi.document()["components"]["schemas"]["UserSummary"]["properties"]
-    reasons = {reason for reason in fields["statusReason"]["enum"] if reason}
+    reasons = set(fields["statusReason"]["x-extensible-enum"])
     assert len(reasons) > 5
     assert reasons <= set(guide.code)
 

@@ -142,8 +142,10 @@ def _pattern(template: str) -> re.Pattern[bytes]:
 
 
 def _closed(schema: Any) -> Any:
-    """Return a schema whose objects allow no other properties, unless they say so."""
+    """Return a schema whose objects allow no other properties, unless they say so, and whose texts no added values."""
     if isinstance(schema, dict):
+        if "x-extensible-enum" in schema:
+            return schema | {"enum": [*schema["x-extensible-enum"], *([None] if "null" in schema["type"] else [])]}
         closed = {name: _closed(value) for name, value in schema.items()}
         return {"additionalProperties": False} | closed if schema.get("type") == "object" else closed
     return [_closed(one) for one in schema] if isinstance(schema, list) else schema

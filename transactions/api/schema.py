@@ -69,7 +69,7 @@ FILE_PARAMETERS = [
         "Content-Disposition",
         "An attachment named after the title (RFC 6266).",
         'attachment; filename="Account statement, January 2026.pdf"',
-        pattern="^attachment; filename=",
+        pattern="^attachment; filename=.+$",
         statuses=[200],
     ),
     response_header(

@@ -73,7 +73,7 @@ class RequirementNoteSerializer(StrictSerializer[Any]):
 
     note = RuleField(
         partial(json_rules.text_of_lines, longest=RESPONSE_LENGTH),
-        schema={"type": "string", "minLength": 1, "maxLength": RESPONSE_LENGTH, "pattern": r"\S"},
+        schema={"type": "string", "minLength": 1, "maxLength": RESPONSE_LENGTH, "pattern": r"^[\s\S]*\S[\s\S]*$"},
         help_text="Your answer. Of control characters, only line breaks are allowed; white space around it is removed.",
     )
 

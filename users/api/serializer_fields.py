@@ -11,9 +11,9 @@ EXTERNAL_ID: Schema = {
     "type": "string",
     "minLength": 1,
     "maxLength": field_rules.EXTERNAL_ID_LENGTH,
-    # Not `.` and not `..`; no slash, no control character, no white space at either end. Not every reader of a schema
-    # knows character classes by Unicode category, which would say it all.
-    "pattern": rf"^(?!\.{{1,2}}$)[^\s/{CONTROL}](?:[^/{CONTROL}]*[^\s/{CONTROL}])?$",
+    # No slash, no control character, no white space at either end. Not every reader of a schema knows character classes
+    # by Unicode category, which would say it all.
+    "pattern": rf"^[^\s/{CONTROL}](?:[^/{CONTROL}]*[^\s/{CONTROL}])?$",
 }
 
 
@@ -33,6 +33,6 @@ class ExternalIdField(RuleField):
     def __init__(self, **kwargs: Any) -> None:
         description = (
             "Your own identifier of the user: letters, marks, numbers, punctuation, symbols (Unicode"
-            " categories L, M, N, P, S) and plain spaces inside. Letter case counts."
+            " categories L, M, N, P, S) and plain spaces inside; not `.` or `..` alone. Letter case counts."
         )
         super().__init__(field_rules.external_id, schema=EXTERNAL_ID | {"description": description}, **kwargs)

@@ -83,7 +83,7 @@ class UserSerializer(StrictSerializer[Profile | UserSummary]):
     )
     dateOfBirth = RuleField(
         field_rules.date_of_birth,
-        schema={"type": "string", "format": "date", "pattern": r"^\d{4}-\d{2}-\d{2}$"},
+        schema={"type": "string", "format": "date"},
         source="date_of_birth",
         write_only=True,
         help_text=f"The birth date, YYYY-MM-DD, from {field_rules.EARLIEST_BIRTH} on. A user younger than"

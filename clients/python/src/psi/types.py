@@ -34,7 +34,7 @@ class CompletedWrite(TypedDict):
 Conversion = TypedDict("Conversion", {
     "conversionId": 'str',
     "createdAt": 'str',
-    "type": 'Literal["conversion"] | str',
+    "type": 'Literal["conversion"]',
     "from": 'Money',
     "to": 'Money',
     "rate": 'str',
@@ -55,7 +55,7 @@ class CreatedUser(TypedDict):
 
     userId: str
     externalId: str
-    status: Literal["pendingCompliance"] | str
+    status: Literal["pendingCompliance"]
 
 
 class Diagnosis(TypedDict):
@@ -126,7 +126,7 @@ class ListedUser(TypedDict):
 
     userId: str
     externalId: str
-    status: Literal["pendingCompliance", "active", "rejected", "suspended", "closed"] | str
+    status: UserStatus
     createdAt: str
     updatedAt: str
     openRequirements: int
@@ -152,17 +152,9 @@ class NewUser(TypedDict):
     city: str
     postalCode: NotRequired[str]
     province: NotRequired[str]
-    country: str
+    country: Country
     occupation: str
     isCiroAffiliate: bool
-
-
-class NewWebhook(TypedDict):
-    """A webhook to be added."""
-
-    url: str
-    types: NotRequired[list[Literal["user.statusChanged", "user.requirementsChanged", "user.erased", "user.transactionsRecorded", "user.documentPublished", "user.documentWithdrawn"]]]
-    description: NotRequired[str]
 
 
 class OtherEvent(TypedDict):
@@ -313,14 +305,14 @@ class SimulatedConversions(TypedDict):
 class SimulatedDecision(TypedDict):
     """A decision of compliance, simulated."""
 
-    status: Literal["pendingCompliance", "active", "rejected", "suspended", "closed"]
+    status: UserStatus
     reasonCode: NotRequired[str]
 
 
 class SimulatedDocument(TypedDict):
     """A document to be published."""
 
-    type: Literal["accountStatement", "tradeConfirmation", "taxSlip", "agreement"]
+    type: DocumentType
     title: str
 
 
@@ -334,7 +326,7 @@ class SimulatedMoney(TypedDict):
 class SimulatedRequirement(TypedDict):
     """A requirement of compliance, simulated."""
 
-    code: Literal["nameUnclear", "dateOfBirthUnclear", "addressUnclear", "occupationUnclear", "emailUnclear", "purposeOfUse", "sourceOfFunds", "other"]
+    code: RequirementCode
     fields: NotRequired[list[str]]
     message: NotRequired[str | None]
     dueInDays: NotRequired[int]
@@ -345,7 +337,7 @@ class StatusChanged(TypedDict):
 
     userId: str
     externalId: str
-    status: Literal["pendingCompliance", "active", "rejected", "suspended", "closed"] | str
+    status: UserStatus
     statusReason: Literal["verified", "informationMissing", "notVerified", "duplicate", "notServed", "partnerRequest", "userRequest", "underReview"] | str | None
     updatedAt: str
 
@@ -386,7 +378,7 @@ class UserChanges(TypedDict):
     city: NotRequired[str]
     postalCode: NotRequired[str]
     province: NotRequired[str]
-    country: NotRequired[str]
+    country: NotRequired[Country]
     occupation: NotRequired[str]
     isCiroAffiliate: NotRequired[bool]
 
@@ -419,7 +411,7 @@ class UserSummary(TypedDict):
 
     userId: str
     externalId: str
-    status: Literal["pendingCompliance", "active", "rejected", "suspended", "closed"] | str
+    status: UserStatus
     statusReason: Literal["verified", "informationMissing", "notVerified", "duplicate", "notServed", "partnerRequest", "userRequest", "underReview"] | str | None
     statusChangedAt: str
     requirements: list[Requirement]
@@ -442,11 +434,19 @@ class WebhookList(TypedDict):
     items: list[Webhook]
 
 
+class WebhookSettings(TypedDict):
+    """A webhook to be added."""
+
+    url: str
+    types: NotRequired[list[EventType]]
+    description: NotRequired[str]
+
+
 class WebhookTestEvent(TypedDict):
     """The test of a webhook, which is in no feed."""
 
     eventId: str
-    type: Literal["webhook.test"] | str
+    type: Literal["webhook.test"]
     createdAt: str
     data: TestedWebhook
 
@@ -470,7 +470,25 @@ class WithdrawnDocument(TypedDict):
 Closing = dict[str, Any]
 
 
+Country = str
+
+
+DocumentType = Literal["accountStatement", "tradeConfirmation", "taxSlip", "agreement"]
+
+
 Event = StatusChangedEvent | RequirementsChangedEvent | UserErasedEvent | TransactionsRecordedEvent | DocumentPublishedEvent | DocumentWithdrawnEvent
+
+
+EventType = Literal["user.statusChanged", "user.requirementsChanged", "user.erased", "user.transactionsRecorded", "user.documentPublished", "user.documentWithdrawn"]
+
+
+RequirementCode = Literal["nameUnclear", "dateOfBirthUnclear", "addressUnclear", "occupationUnclear", "emailUnclear", "purposeOfUse", "sourceOfFunds", "other"]
+
+
+SandboxFault = Literal["tooManyRequests", "internalError", "unavailable", "slow", "lostAnswer"]
+
+
+UserStatus = Literal["pendingCompliance", "active", "rejected", "suspended", "closed"]
 
 
 WebhookTest = dict[str, Any]
