@@ -23,6 +23,7 @@ _COLUMNS = COLUMNS | {"status": User._meta.get_field("status")}  # noqa: SLF001 
 _NAMES = {
     "reason": gettext_lazy("reason"),
     "reasonCode": gettext_lazy("reason code"),
+    "commonMaker": gettext_lazy("made, re-roled or reset both accounts within 30 days"),
     "role": gettext_lazy("role"),
     "roles": gettext_lazy("roles"),
     "cause": gettext_lazy("cause"),
@@ -44,6 +45,7 @@ _NAMES = {
     "deliveries": gettext_lazy("deliveries"),
     "sessions": gettext_lazy("sessions ended"),
     "claims": gettext_lazy("claims returned to the queue"),
+    "proposals": gettext_lazy("proposals declined"),
     "address": gettext_lazy("address"),
     "key": gettext_lazy("API key"),
     "command": gettext_lazy("command"),

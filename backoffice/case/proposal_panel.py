@@ -6,9 +6,9 @@ from typing import Any
 
 from backoffice.case.forms import DeclineForm
 from users.decisions import compliance, proposals
-from users.decisions.approval_rules import why_not_together
+from users.decisions.approval_rules import pair_of
 from users.decisions.changes import FieldChange, differences
-from users.decisions.reasons import label_of, note_of
+from users.decisions.reasons import common_maker_note, label_of, note_of
 from users.models import Proposal, ProposalState, Staff, Status, User, UserEvent
 from users.models.approvals import PROPOSAL_LIFETIME
 from users.models.columns import IDENTITY_PERMISSION
@@ -16,12 +16,16 @@ from users.models.columns import IDENTITY_PERMISSION
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A proposal. changes: of the user since. why_not: why the reader may not approve it; empty if they may."""
+    """A proposal. changes: of the user since. why_not: why the reader may not approve it; empty if they may.
+
+    common_maker: what the page says of those who made the accounts of both; empty where nobody did.
+    """
 
     proposal: Proposal
     state: ProposalState
     changes: tuple[FieldChange, ...]
     why_not: str
+    common_maker: str
     may_decide: bool
     decline: DeclineForm
 
@@ -67,7 +71,9 @@ def panel_of(user: User, reader: Staff, *, decline: DeclineForm | None = None) -
         then: Any = UserEvent.objects.filter(pgh_obj=user, updated_at=proposal.user_updated_at).first()
         if then is not None:
             changes = tuple(differences(then, user, sees_identity=reader.has_perm(IDENTITY_PERMISSION)))
-    why_not = ""
+    why_not = common_maker = ""
     if may_decide and state == ProposalState.OPEN:
-        why_not = why_not_together(proposal.by, reader) or compliance.what_is_open(user, proposal.to_status)
-    return Panel(proposal, state, changes, why_not, may_decide, decline or DeclineForm())
+        pair = pair_of(proposal.by, reader)
+        why_not = pair.why_not or compliance.what_is_open(user, proposal.to_status)
+        common_maker = common_maker_note(pair.common_maker)
+    return Panel(proposal, state, changes, why_not, common_maker, may_decide, decline or DeclineForm())

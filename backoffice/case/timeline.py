@@ -21,6 +21,7 @@ from users.models import (
     AccessKind,
     AccessRecord,
     CaseNote,
+    Proposal,
     ProposalState,
     Requirement,
     RequirementClosure,
@@ -202,11 +203,16 @@ def _proposals(user: User, count: int) -> Source:
         for one in rows[:count]
     ]
     entries += [
-        Entry(one.ended_at, (6, 0), "declined", _("Proposal declined"), one.ended_by.get_username(), text=one.note)
+        Entry(one.ended_at, (6, 0), "declined", _("Proposal declined"), _decliner(one), text=one.note)
         for one in rows[:count]
-        if one.state == ProposalState.DECLINED and one.ended_by and one.ended_at
+        if one.state == ProposalState.DECLINED and one.ended_at
     ]
     return Source(entries, rows[count - 1].created_at if len(rows) > count else None)
+
+
+def _decliner(proposal: Proposal) -> str:
+    """Who declined; empty where an operator did, by disabling the proposer's account: the audit log names them."""
+    return proposal.ended_by.get_username() if proposal.ended_by else ""
 
 
 def _requirements(user: User, count: int) -> list[Source]:

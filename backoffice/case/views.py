@@ -76,6 +76,7 @@ def _propose(request: HttpRequest, user: User, form: DecisionForm) -> HttpRespon
             proposals.propose(
                 user=user,
                 shown=request.POST.get("version", ""),
+                signed=request.POST.get("shown", ""),
                 to_status=form.to_status,
                 **form.reason(),
                 by=staff_of(request),

@@ -34,6 +34,7 @@ _DECISION = {
     "by": "by__username",
     "proposedBy": "proposal__by__username",
     "proposedAt": "proposal__created_at",
+    "commonMaker": "common_maker",
     "reasonCode": "reason_code",
     "reason": "reason",
     "waitedSince": "since",
@@ -47,6 +48,16 @@ _BASIS = {
     "openSeconds": "open_seconds",
     "data": "data",
 }
+_PROPOSAL_BASIS = {
+    "at": "created_at",
+    "by": "by__username",
+    "from": "from_status",
+    "to": "to_status",
+    "shown": "was_shown",
+    "openSeconds": "open_seconds",
+    "data": "data",
+}
+_SEEN_FOR: Words = {"what": {"decision": _("Decision"), "review": _("Review"), "proposal": _("Proposal")}}
 _REQUIREMENT = {
     "requirementId": "id",
     "at": "created_at",
@@ -91,7 +102,7 @@ def parts(manifest: Manifest | None = None) -> list[Part]:
     """Return the lists of a pack. manifest: knows which files of their rows are in it."""
     return [
         Part("statusChanges", _("Decisions"), _decisions),
-        Part("decidedOn", _("Decided on this"), decided_on),
+        Part("decidedOn", _("Decided on this"), decided_on, _SEEN_FOR),
         Part("requirements", _("Asked of the partner"), _requirements, REQUIREMENT_WORDS),
         Part("requirementResponses", _("Answers of the partner"), answers, REQUIREMENT_WORDS),
         Part("holds", _("Holds"), lambda user: records(user.holds.order_by("created_at", "id"), _HOLD)),
@@ -106,20 +117,29 @@ def parts(manifest: Manifest | None = None) -> list[Part]:
 
 
 def decided_on(user: User) -> Iterator[Record]:
-    """Yield what was shown with each decision and review, the earliest first, in codes and data.
+    """Yield what was shown with each decision, review and proposal, the earliest first, in codes and data.
 
     openSeconds: null where the person had not opened the case. shown: false for what a page would have shown.
     """
     kept = DecisionBasis.objects.order_by("created_at", "id")
-    decisions = records(kept.filter(decision__user=user), _BASIS)
-    reviews = records(kept.filter(review__user=user), _BASIS)
-    for record in heapq.merge(decisions, reviews, key=itemgetter("at")):
+    of_proposals = user.proposals.filter(data__isnull=False).order_by("created_at", "id")
+    kinds = (
+        _of_kind("decision", records(kept.filter(decision__user=user), _BASIS)),
+        _of_kind("review", records(kept.filter(review__user=user), _BASIS)),
+        _of_kind("proposal", records(of_proposals, _PROPOSAL_BASIS)),
+    )
+    for record in heapq.merge(*kinds, key=itemgetter("at")):
         data = record.pop("data")
         changes = [
             one | {"fields": {camel_case(column): values for column, values in one["fields"].items()}}
             for one in data["changes"]
         ]
         yield record | data | {"changes": changes}
+
+
+def _of_kind(what: str, bases: Iterator[Record]) -> Iterator[Record]:
+    for record in bases:
+        yield {"at": record["at"], "what": what} | record
 
 
 def _decisions(user: User) -> Iterator[Record]:

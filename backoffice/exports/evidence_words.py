@@ -25,6 +25,7 @@ _HEADINGS = {camel_case(column): label for column, label in LABELS.items()} | {
     "by": _("By"),
     "proposedBy": _("Proposed by"),
     "proposedAt": _("Proposed"),
+    "commonMaker": _("Made, re-roled or reset both accounts within 30 days"),
     "from": _("From"),
     "to": _("To"),
     "reasonCode": _("Reason"),

@@ -27,7 +27,7 @@ MAX_APPROVED = 50
 class ProposalAdmin(ReadOnlyAdmin):
     """The open proposals, longest waiting first; the name leads to the case, where they are approved or declined."""
 
-    list_display = ("waiting", "of_user", "partner", "move", "by", "reason_label", "note")
+    list_display = ("waiting", "of_user", "partner", "move", "by", "reason_label", "proposer_note")
     list_display_links = None
     list_select_related = ("by", "user__partner")
     # The order of the index proposal_open.
@@ -71,7 +71,8 @@ class ProposalAdmin(ReadOnlyAdmin):
         return one_line(label_of(proposal.reason_code))
 
     @admin.display(description=_("note"))
-    def note(self, proposal: Proposal) -> str:
+    def proposer_note(self, proposal: Proposal) -> str:
+        # Not `note`, which is a field: of who declines.
         return one_line(note_of(proposal))
 
     @admin.action(description=_("Approve"), permissions=["decide"])
@@ -86,9 +87,9 @@ class ProposalAdmin(ReadOnlyAdmin):
             source=f"request {request_id_of(request)}",
         )
         for proposal, refusal in results:
-            if refusal is not None:
+            if refusal:
                 messages.error(request, f"{proposal.user.external_id}: {refusal}")
-        if count := sum(refusal is None for _proposal, refusal in results):
+        if count := sum(not refusal for _proposal, refusal in results):
             text = ngettext("%(count)s proposal is approved.", "%(count)s proposals are approved.", count)
             messages.success(request, text % {"count": count})
         return None

@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiExample, extend_schema
 
-from partners.api.errors import ConflictError
+from partners.api.errors import ConflictError, invalid_parameter
 from partners.api.request import PartnerRequest
 from partners.api.rule_fields import ChoiceField, TextField
 from partners.api.schema import error_responses, success
@@ -17,7 +17,7 @@ from users import queries
 from users.api import errors, schema
 from users.api.serializers import UserSerializer
 from users.api.views import check_external_id
-from users.decisions.compliance import REASON_CODE_LENGTH, DecisionRefusedError
+from users.decisions.compliance import REASON_CODE_LENGTH, DecisionRefusedError, ReasonCodeError
 from users.models import Status, User
 from users.queries import UserSummary
 from users.requirements.requirements import with_requirements
@@ -32,8 +32,8 @@ class SimulatedDecisionSerializer(StrictSerializer[Any]):
         min_length=0,
         max_length=REASON_CODE_LENGTH,
         default="",
-        help_text="The code of the decision, of which the table in section 13 of the contract makes `statusReason`; any"
-        " other text has the reason of `other`.",
+        help_text="The code of the decision: one of the move's in section 13 of the contract, whose table makes"
+        " `statusReason` of it.",
     )
 
 
@@ -88,6 +88,8 @@ class SimulatedStatus(SandboxUserView):
                 reason_code=body["reason_code"],
                 request_id=self.request.request_id,
             )
+        except ReasonCodeError as error:
+            raise invalid_parameter("reasonCode", str(error), "notAllowed") from None
         except DecisionRefusedError as error:
             raise ConflictError(str(error)) from None
         [summary] = statements.fetch(queries.find(user.partner_id, external_id))

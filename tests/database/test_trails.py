@@ -49,7 +49,7 @@ def world(partner: Partner) -> Iterator[World]:
     of_other = factories.StatusChangeFactory.create(user=other, by=staff)
     waiting = factories.UserFactory.create(partner=partner)
     with no_rules_left():
-        set_rule("always", "suspended", "active")
+        set_rule("always", start="suspended", end="active")
         for status in ("active", "suspended"):
             factories.StatusChangeFactory.create(user=waiting, to_status=status)
         proposal = proposals.propose(user=waiting, to_status="active", by=staff, reason="Seen.")
@@ -207,6 +207,8 @@ FORGED: dict[tuple[str, str], Value] = {
     ("users_user", "partner_wait"): always("9 days"),
     ("users_statuschange", "partner_wait"): always("9 days"),
     ("users_statuschange", "proposal_id"): lambda w: w.proposal.pk,
+    ("users_statuschange", "common_maker"): always("nobody"),
+    ("users_proposal", "open_seconds"): always(600),
     ("users_proposal", "ended_by_id"): lambda w: w.staff.pk,
     ("users_proposal", "state"): always("approved"),
     ("users_requirement", "profile_event"): always(1),

@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import psycopg
 
@@ -13,11 +14,11 @@ from users.models import Staff
 from users.models.approvals import RULED_MOVES
 
 
-def set_rule(condition: str, start: str = "pendingCompliance", end: str = "active") -> None:
+def set_rule(*conditions: str, start: str = "pendingCompliance", end: str = "active") -> None:
     with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as owner:
         owner.execute(
-            "INSERT INTO users_approvalrule (from_status, to_status, condition) VALUES (%s, %s, %s)",
-            (start, end, condition),
+            "INSERT INTO users_approvalrule (from_status, to_status, condition) SELECT %s, %s, unnest(%s::text[])",
+            (start, end, list(conditions)),
         )
 
 
@@ -28,7 +29,24 @@ def no_rules_left() -> Iterator[None]:
         yield
     finally:
         for start, end in RULED_MOVES:
-            set_rule("never", start.value, end.value)
+            set_rule("never", start=start.value, end=end.value)
+
+
+def superuser() -> psycopg.Connection[Any]:
+    """A session for which no trigger runs; it sees what is committed."""
+    connection = psycopg.connect(database_url(serving_role.OWNER, "postgres"), autocommit=True)
+    connection.execute("SET session_replication_role = replica")
+    return connection
+
+
+def act(actor: Staff, action: str, on: Staff, *, days: int = 0, detail: str = "{}") -> None:
+    """Have one account make, re-role or reset another, so many days ago. action, detail: of the audit log."""
+    with superuser() as database:
+        database.execute(
+            "INSERT INTO partners_auditentry (at, actor, actor_kind, action, object, detail)"
+            f" VALUES (now() - interval '{days} days', %s, 'staff', %s, %s, %s)",
+            (actor.username, action, on.username, detail),
+        )
 
 
 def reviewer() -> Staff:

@@ -4,6 +4,7 @@ The access log has every claim and release. A decision ends the claim (users/dec
 """
 
 from datetime import timedelta
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
@@ -107,6 +108,18 @@ def release_all(*, holder: Staff, by: Staff | None) -> int:
     AccessRecord.objects.bulk_create(releases)
     Claim.objects.filter(user__in=cases, staff=holder).delete()
     return len(releases)
+
+
+def take_over(*, user_id: UUID, by: Staff) -> None:
+    """Give a case that somebody else has claimed to `by`, and record it. In a transaction, with what `by` does then."""
+    user = User.objects.select_for_update(no_key=True).get(pk=user_id)
+    present = holder(user)
+    if present is None or present == by:
+        return
+    Claim.objects.filter(user=user).delete()
+    Claim.objects.create(user=user, staff=by)
+    detail = f"Taken over from {present.get_username()}."
+    AccessRecord.objects.create(kind=AccessKind.CLAIMED, user=user, staff=by, detail=detail)
 
 
 def holder(user: User) -> Staff | None:

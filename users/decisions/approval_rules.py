@@ -1,78 +1,110 @@
 """Which moves take two people, and which two: docs/operations.md, "Decisions of two people".
 
-The database holds the rules by the same SQL (users/models/approval_triggers.py); here they have texts for people.
+The database holds the rules by the same functions (users/sql); here they have texts for people.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from django.contrib.auth.models import Permission
-from django.db import connection, transaction
-from django.db.models import Q
-from django.db.models.expressions import RawSQL
+from django.db import transaction
+from django.db.models import BooleanField, Func, OuterRef, Subquery
 from django.utils.translation import gettext as _
 
 from partners.db import statements
 from partners.db.history_context import SET_CONTEXT
 from partners.db.statements import Query
 from users.models import ApprovalRule, Condition, Staff, User
-from users.models.approval_triggers import related, takes_two
 from users.models.approvals import RULED_MOVES
 from users.models.statuses import Status
 
-PERMISSION = "users.decide_user"
 LEAST_DECIDERS = 2
+
+_COUNT = """
+    SELECT count(*) FROM users_user u WHERE u.status = %s AND NOT u.is_sandbox
+       AND EXISTS (SELECT FROM unnest(%s::text[]) AS given (condition) WHERE users_meets(u.id, given.condition))
+"""
+_STANDING = """
+    SELECT EXISTS (SELECT FROM users_proposal WHERE user_id = u.id AND state = 'open'),
+           ARRAY(SELECT wanted FROM unnest(%s::text[]) AS wanted WHERE users_takes_two(u.id, wanted))
+      FROM users_user u WHERE u.id = %s
+"""
 
 
 class RuleRefusedError(Exception):
     """A rule that cannot be set. Its text says why, for people."""
 
 
-def set_rule(
-    *, from_status: str, to_status: str, condition: str, using: str, context: Mapping[str, str]
-) -> ApprovalRule:
-    """Set for which users a move takes two people.
+def set_rules(
+    *, from_status: str, to_status: str, conditions: Sequence[str], using: str, context: Mapping[str, str]
+) -> None:
+    """Set for which users a move takes two people: where any of the conditions holds. They replace those of before.
 
-    using: the alias of the owner's connection. context: who does it (partners/db/history_context.py).
+    conditions: one or more; `never` alone. using: the alias of the owner's connection. context: who does it
+    (partners/db/history_context.py).
 
     Raises RuleRefusedError; nothing has changed then.
     """
+    _check_rules(from_status, to_status, conditions)
+    rules = [
+        ApprovalRule(from_status=from_status, to_status=to_status, condition=condition)
+        for condition in dict.fromkeys(conditions)
+    ]
+    with transaction.atomic(using=using):
+        statements.fetch(Query(f"SELECT {SET_CONTEXT}", (json.dumps(dict(context)),)), using)
+        # One statement: its time is what they have in common.
+        ApprovalRule.objects.using(using).bulk_create(rules)
+
+
+def count_concerned(*, from_status: str, to_status: str, conditions: Sequence[str]) -> int:
+    """How many users these rules would concern now: real ones, in the status before the move.
+
+    Raises RuleRefusedError where the rules could not be set.
+    """
+    _check_rules(from_status, to_status, conditions)
+    counted = statements.fetch_one(_COUNT, (from_status, list(conditions)))
+    return int(counted[0]) if counted else 0
+
+
+def _check_rules(from_status: str, to_status: str, conditions: Sequence[str]) -> None:
     if (from_status, to_status) not in RULED_MOVES:
         moves = ", ".join(f"{start.value} {end.value}" for start, end in RULED_MOVES)
         raise RuleRefusedError(f"This move takes one person. A rule can be set for: {moves}.")
-    if condition not in Condition.values:
-        raise RuleRefusedError(f"Unknown condition; one of: {', '.join(Condition.values)}.")
-    if condition != Condition.NEVER:
-        names = [staff.get_username() for staff in deciders()]
-        if len(names) < LEAST_DECIDERS:
-            present = ", ".join(names) or "nobody"
-            raise RuleRefusedError(f"A rule needs two active accounts that may decide; there is {present}.")
-    with transaction.atomic(using=using):
-        statements.fetch(Query(f"SELECT {SET_CONTEXT}", (json.dumps(dict(context)),)), using)
-        return ApprovalRule.objects.using(using).create(
-            from_status=from_status, to_status=to_status, condition=condition
-        )
+    if unknown := set(conditions) - set(Condition.values):
+        raise RuleRefusedError(f"Unknown condition {', '.join(sorted(unknown))}; of: {', '.join(Condition.values)}.")
+    if Condition.NEVER in conditions:
+        if len(set(conditions)) > 1:
+            raise RuleRefusedError("`never` stands alone: it takes the other conditions back.")
+        return
+    names = [staff.get_username() for staff in deciders()]
+    if len(names) < LEAST_DECIDERS:
+        present = ", ".join(names) or "nobody"
+        raise RuleRefusedError(f"A rule needs two active accounts that may decide; there is {present}.")
+
+
+def conditions_of(from_status: str, to_status: str) -> list[str]:
+    """The conditions of a move: any of them asks for two people."""
+    move = (from_status, to_status)
+    return [rule.condition for rule in rules_in_force() if (rule.from_status, rule.to_status) == move]
 
 
 def rules_in_force() -> Sequence[ApprovalRule]:
-    """The newest rule of each move."""
-    newest = ApprovalRule.objects.order_by("from_status", "to_status", "-id").distinct("from_status", "to_status")
-    return list(newest)
+    """The rules of each move that ever had any: those that were set with the newest, so one at least."""
+    newest = ApprovalRule.objects.filter(from_status=OuterRef("from_status"), to_status=OuterRef("to_status"))
+    set_last = newest.order_by("-id").values("created_at")[:1]
+    return list(ApprovalRule.objects.filter(created_at=Subquery(set_last)).order_by("from_status", "to_status", "id"))
 
 
 def deciders() -> Sequence[Staff]:
     """The active accounts that may decide, by name."""
-    app, codename = PERMISSION.split(".")
-    permission = Permission.objects.filter(content_type__app_label=app, codename=codename)
-    may = Q(is_superuser=True) | Q(groups__permissions__in=permission) | Q(user_permissions__in=permission)
-    return list(Staff.objects.filter(may, is_active=True, is_staff=True).distinct().order_by("username"))
+    may: Any = Func("pk", function="users_may_decide", output_field=BooleanField())
+    return list(Staff.objects.filter(may).order_by("username"))
 
 
 def needs_two(user: User, to_status: str) -> bool:
-    """Whether this move of the user takes two people; one look-up in an index."""
-    expression = RawSQL(takes_two("users_user", "users_user.status", "%s"), [str(to_status)])  # noqa: S611
-    return bool(User.objects.filter(pk=user.pk).values_list(expression, flat=True).first())
+    """Whether this move of the user takes two people; by look-ups in indexes."""
+    row = statements.fetch_one("SELECT users_takes_two(%s, %s)", (user.pk, str(to_status)))
+    return bool(row and row[0])
 
 
 class Standing(NamedTuple):
@@ -85,29 +117,47 @@ class Standing(NamedTuple):
 def standing_of(user: User) -> Standing:
     """What the rules and proposals are to this user; one statement."""
     ends = sorted({end for _start, end in RULED_MOVES})
-    sql = ", ".join(takes_two("users_user", "users_user.status", "%s") for _end in ends)
-    proposed = "EXISTS (SELECT FROM users_proposal WHERE user_id = users_user.id AND state = 'open')"
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {proposed}, {sql} FROM users_user WHERE id = %s", [*ends, user.pk])
-        row: Any = cursor.fetchone()
-    return Standing(frozenset(end for end, of_two in zip(ends, row[1:], strict=True) if of_two), bool(row[0]))
+    row = statements.fetch_one(_STANDING, ([end.value for end in ends], user.pk))
+    is_proposed, of_two = row or (False, [])
+    return Standing(frozenset(Status(end) for end in of_two), is_proposed)
 
 
-def why_not_together(first: Staff, second: Staff) -> str:
-    """Why these two accounts may not decide together; empty if they may."""
+class Pair(NamedTuple):
+    """Two accounts: the first of a proposal and the second.
+
+    why_not: why they may not decide together; empty if they may. common_maker: the names of those who made, re-roled or
+    reset both within 30 days; empty where there are none.
+    """
+
+    why_not: str
+    common_maker: str
+
+
+def pair_of(first: Staff, second: Staff) -> Pair:
+    """Whether these two accounts may decide together, by the functions that the database's trigger calls."""
     if first.pk == second.pk:
-        return _("You proposed this: another account approves it.")
-    if are_related(first, second):
-        return _(
-            "%(first)s and %(second)s may not decide together: within 30 days one made the other's account,"
-            " changed its roles, or reset its password or second factor."
-        ) % {"first": first.get_username(), "second": second.get_username()}
-    return ""
-
-
-def are_related(first: Staff, second: Staff) -> bool:
-    """Whether one of them made the other's account, changed its roles or reset it lately."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {related('%s', '%s')}", [first.pk, second.pk])
-        row: Any = cursor.fetchone()
-    return bool(row[0])
+        return Pair(_("You proposed this: another account approves it."), "")
+    row = statements.fetch_one(
+        "SELECT users_may_decide(%s), users_may_decide(%s), ties.* FROM users_ties(%s, %s) AS ties",
+        (first.pk, second.pk, first.pk, second.pk),
+    )
+    first_may, second_may, related, makers = row or (False, False, True, "")
+    names = {"first": first.get_username(), "second": second.get_username()}
+    if not first_may:
+        return Pair(
+            _("%(first)s, who proposed this, may not decide any more: decline it, and another account proposes it.")
+            % names,
+            "",
+        )
+    if not second_may:
+        return Pair(_("%(name)s may not decide about users.") % {"name": second.get_username()}, "")
+    if related:
+        return Pair(
+            _(
+                "%(first)s and %(second)s may not decide together: within 30 days one made the other's account,"
+                " changed its roles, or reset its password or second factor, or an account that did."
+            )
+            % names,
+            "",
+        )
+    return Pair("", makers)

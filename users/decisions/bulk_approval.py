@@ -16,7 +16,6 @@ from django.utils.translation import gettext as _
 from users.decisions import compliance, proposals
 from users.decisions.approval_rules import needs_two
 from users.decisions.changes import ConcurrentChanges
-from users.decisions.lock_timeouts import LockTimeoutError, convert_lock_timeout
 from users.decisions.risk_flags import OTHERS, Weight, risk_flag_codes, same_email, same_person, weight_of
 from users.models import AccessKind, AccessRecord, Staff, Status, User
 
@@ -131,20 +130,24 @@ def _approve(choice: Choice, *, reason: str, reason_code: str, by: Staff, source
         "by": by,
         "source": source,
     }
-    try:
-        with convert_lock_timeout():
+    is_proposed = False
+
+    def approve_or_propose() -> None:
+        nonlocal is_proposed
+        try:
             user = User.objects.get(pk=choice.user_id)
-            if takes_two := needs_two(user, Status.ACTIVE):
+            is_proposed = needs_two(user, Status.ACTIVE)
+            if is_proposed:
                 proposals.propose(user=user, **decision)
             else:
                 compliance.decide(user_id=user.pk, **decision)
-    except compliance.StaleError as stale:
-        return Result(choice, _display_changes(stale.changes))
-    except (compliance.DecisionRefusedError, LockTimeoutError) as refused:
-        return Result(choice, str(refused))
-    except User.DoesNotExist:
-        return Result(choice, _("User not found."))
-    return Result(choice, "", is_proposed=takes_two)
+        except compliance.StaleError as stale:
+            raise compliance.DecisionRefusedError(_display_changes(stale.changes)) from None
+        except User.DoesNotExist:
+            raise compliance.DecisionRefusedError(_("User not found.")) from None
+
+    refusal = compliance.refusal_of(approve_or_propose)
+    return Result(choice, refusal, is_proposed=is_proposed and not refusal)
 
 
 def _display_changes(changes: ConcurrentChanges) -> str:

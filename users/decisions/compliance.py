@@ -1,24 +1,32 @@
 """Decisions: moves of a user's status (contract, section 8), and reviews of a changed name or birth date.
 
-The commands call change_status, and proposals.py where a move takes two people. The back office calls decide and
-mark_reviewed, which also check that nothing has changed since the page was loaded, and that nobody else has claimed the
-case. Each keeps what the person saw (users/decisions/decision_basis.py).
+The back office, the commands and the sandbox call these, and proposals.py where a move takes two people. A case that
+somebody else has claimed is theirs, and nothing has changed since a page was shown. Each keeps what the person saw
+(users/decisions/decision_basis.py).
 """
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from uuid import UUID
 
-from django.db import transaction
+import structlog
+from django.db import DatabaseError, IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from psycopg.errors import IntegrityConstraintViolation
 
-from partners.db import history_context
+from partners.db import history_context, statements
 from users.cases import claims
 from users.decisions import decision_basis
 from users.decisions.approval_rules import needs_two
 from users.decisions.changes import ConcurrentChanges, changes_since, version_of
+from users.decisions.lock_timeouts import LockTimeoutError, convert_lock_timeout
+from users.decisions.reasons import allowed_codes
 from users.models import AccessKind, AccessRecord, Claim, Proposal, ProposalState, Staff, StatusChange, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.models.statuses import TRANSITIONS, Status
+
+log = structlog.get_logger("users.decisions")
 
 REASON_LENGTH = 2000
 REASON_CODE_LENGTH = 50
@@ -36,6 +44,10 @@ class ReasonMissingError(DecisionRefusedError):
 
 class TwoPeopleError(DecisionRefusedError):
     """The move takes two people."""
+
+
+class ReasonCodeError(DecisionRefusedError):
+    """The reason's code is not one of the move's, which the text lists."""
 
 
 class StaleError(DecisionRefusedError):
@@ -74,7 +86,7 @@ def change_status(
 ) -> StatusChange:
     """Move a user's status, record who did it, when and why, and end the claim on the case.
 
-    reason: 1 to 2000 characters. reason_code: at most 50.
+    reason: 1 to 2000 characters. reason_code: one of the move's, or empty.
     source: the origin that the history names, such as a request's id or a command.
     signed: what the page showed on which the person decided; empty without a page.
     proposal: that `by` approves (users/decisions/proposals.py), where the move takes two people.
@@ -82,18 +94,17 @@ def change_status(
     """
     reason, reason_code = reason.strip(), reason_code.strip()
     require_permission(by)
-    with transaction.atomic():
+    with refused_by_database(), transaction.atomic():
         # Locked: of two decisions at once, the second is checked against the result of the first.
-        locked = User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        locked = lock(user.pk, shown=None, by=by)
         present = Status(locked.status)
         check_move(present, to_status)
-        check_reason(reason, reason_code)
+        check_reason_code(reason_code, present, to_status)
+        check_reason(reason)
         _check_people(locked, to_status, proposal)
         if refusal := what_is_open(locked, to_status):
             raise DecisionRefusedError(refusal)
-        # Simulated decisions are nobody's.
-        is_simulated = by.username == Staff.SANDBOX
-        basis = None if is_simulated else decision_basis.collect(user=locked, by=by, signed=signed, source=source)
+        basis = None if _is_simulated(by) else decision_basis.collect(user=locked, by=by, signed=signed, source=source)
         Claim.objects.filter(user=user).delete()
         history_context.set_context(staff=by.get_username(), source=source)
         change = StatusChange.objects.create(
@@ -211,16 +222,19 @@ def what_is_open(user: User, to_status: str) -> str:
     ) % {"count": user.open_requirements}
 
 
-def check_reason(reason: str, reason_code: str) -> None:
+def check_reason_code(reason_code: str, present: str, to_status: str) -> None:
+    """Raises ReasonCodeError for a code that is neither one of the move's nor empty."""
+    allowed = allowed_codes(Status(present), Status(to_status))
+    if reason_code and reason_code not in allowed:
+        raise ReasonCodeError(_("Unknown reason code; one of: %(codes)s.") % {"codes": ", ".join(allowed)})
+
+
+def check_reason(reason: str) -> None:
     """Raises ReasonMissingError without a reason, DecisionRefusedError for one that is too long."""
     if not reason:
         raise ReasonMissingError(_("A reason is required."))
     if len(reason) > REASON_LENGTH:
         raise DecisionRefusedError(_("The reason must be at most %(most)s characters.") % {"most": REASON_LENGTH})
-    if len(reason_code) > REASON_CODE_LENGTH:
-        raise DecisionRefusedError(
-            _("The reason code must be at most %(most)s characters.") % {"most": REASON_CODE_LENGTH}
-        )
 
 
 def check_note(note: str) -> None:
@@ -241,14 +255,47 @@ def _require_opening(user: User, by: Staff) -> None:
 def lock(user_id: UUID, *, shown: str | None, by: Staff) -> User:
     """The user, locked until the transaction ends, in the version shown and not claimed by anybody else.
 
-    shown: None where there was no page; then a claim does not matter either. Raises StaleError, DecisionRefusedError.
+    shown: None where there was no page. Raises StaleError, DecisionRefusedError.
     """
     user = User.objects.select_for_update(no_key=True).get(pk=user_id)
-    if shown is None:
-        return user
-    if shown != version_of(user):
+    if shown is not None and shown != version_of(user):
         raise StaleError(changes_since(user, shown, sees_identity=by.has_perm(IDENTITY_PERMISSION)))
-    holder = claims.holder(user)
+    # Simulated decisions are nobody's.
+    holder = None if _is_simulated(by) else claims.holder(user)
     if holder is not None and holder != by:
         raise DecisionRefusedError(_("%(name)s has claimed this case.") % {"name": holder.get_username()})
     return user
+
+
+def _is_simulated(by: Staff) -> bool:
+    return by.username == Staff.SANDBOX
+
+
+def refusal_of(act: Callable[[], object]) -> str:
+    """Why one of several decisions was refused, by the rules or by whatever the database says; empty if it was not."""
+    try:
+        with convert_lock_timeout():
+            act()
+    except (DecisionRefusedError, LockTimeoutError) as refused:
+        return str(refused)
+    except DatabaseError as error:
+        # Its text may have values of the row.
+        log.warning("decision_failed", sqlstate=statements.sqlstate(error))
+        return _("The database refused this: nothing has changed. Try again.")
+    return ""
+
+
+@contextmanager
+def refused_by_database() -> Iterator[None]:
+    """Raise DecisionRefusedError where a trigger refuses: what was checked here has changed in the meantime.
+
+    Used around a transaction.
+    """
+    try:
+        yield
+    except IntegrityError as error:
+        if not isinstance(error.__cause__, IntegrityConstraintViolation) or not error.__cause__.diag.message_primary:
+            raise
+        raise DecisionRefusedError(
+            _("Something has changed meanwhile. Look again: %(why)s") % {"why": error.__cause__.diag.message_primary}
+        ) from error

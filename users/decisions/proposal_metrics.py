@@ -1,4 +1,4 @@
-"""Metrics of decisions that wait for a second person."""
+"""Metrics of decisions of two people."""
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
@@ -12,12 +12,22 @@ _WAITING = f"""
      WHERE proposal.state = 'open' AND proposal.created_at > now() - interval '{PROPOSAL_HOURS} hours'
        AND u.updated_at = proposal.user_updated_at
 """
+# By its partial index.
+_COMMON_MAKER = """
+    SELECT count(*) FROM users_statuschange WHERE common_maker <> '' AND created_at > now() - interval '1 day'
+"""
 
 
 def proposals(database: Session) -> list[Metric]:
-    """How many proposals wait, and for how long the oldest has."""
+    """How many proposals wait, for how long the oldest has, and what two people decided whom one had made."""
     count, oldest = database.execute(_WAITING).fetchone() or (0, 0.0)
+    [of_one_maker] = database.execute(_COMMON_MAKER).fetchone() or (0,)
     return [
         GaugeMetricFamily("psi_proposals_waiting", "Proposals that wait for a second person.", value=count),
         GaugeMetricFamily("psi_proposal_oldest_seconds", "How long the oldest has waited.", value=oldest),
+        GaugeMetricFamily(
+            "psi_decisions_with_common_maker",
+            "Decisions of the last day by two people whose accounts somebody made, re-roled or reset within 30 days.",
+            value=of_one_maker,
+        ),
     ]

@@ -5,6 +5,8 @@ The back office, its bulk actions and the commands call these. docs/operations.m
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -13,8 +15,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from partners.db import history_context
-from users.decisions import compliance
-from users.decisions.approval_rules import needs_two, why_not_together
+from users.decisions import compliance, decision_basis
+from users.decisions.approval_rules import needs_two, pair_of
 from users.decisions.compliance import DecisionRefusedError
 from users.models import AccessKind, Claim, Proposal, ProposalState, Staff, StatusChange, User, UserEvent
 from users.models.approvals import PROPOSAL_LIFETIME
@@ -29,19 +31,21 @@ def propose(
     reason_code: str = "",
     source: str = "",
     shown: str | None = None,
+    signed: str = "",
 ) -> Proposal:
     """Propose a move that takes two people; ends the claim on the case.
 
-    shown: the `version_of` the user on which the person decided; None without a page.
-    The rest: see compliance.change_status.
+    shown: the `version_of` the user on which the person decided; None without a page. The rest: see
+    compliance.change_status.
     Raises DecisionRefusedError, also where no rule applies, and StaleError; nothing has changed then.
     """
     reason, reason_code = reason.strip(), reason_code.strip()
     compliance.require_permission(by)
-    with transaction.atomic():
+    with compliance.refused_by_database(), transaction.atomic():
         locked = compliance.lock(user.pk, shown=shown, by=by)
         compliance.check_move(locked.status, to_status)
-        compliance.check_reason(reason, reason_code)
+        compliance.check_reason_code(reason_code, locked.status, to_status)
+        compliance.check_reason(reason)
         if not needs_two(locked, to_status):
             raise DecisionRefusedError(_("This move takes one person: decide it."))
         if (present := current(locked)) is not None:
@@ -50,10 +54,17 @@ def propose(
                     _("%(name)s has proposed this already.") % {"name": present.by.get_username()}
                 )
             Proposal.objects.filter(pk=present.pk).update(state=state_of(present, locked))
+        basis = decision_basis.collect(user=locked, by=by, signed=signed, source=source)
         Claim.objects.filter(user=locked).delete()
         history_context.set_context(staff=by.get_username(), source=source)
         proposal = Proposal.objects.create(
-            user=locked, to_status=to_status, by=by, reason=reason, reason_code=reason_code
+            user=locked,
+            to_status=to_status,
+            by=by,
+            reason=reason,
+            reason_code=reason_code,
+            was_shown=basis.was_shown,
+            data=basis.data,
         )
     proposal.refresh_from_db()
     return proposal
@@ -68,7 +79,7 @@ def approve(*, proposal_id: UUID, by: Staff, source: str = "", signed: str = "")
     compliance.require_permission(by)
     with transaction.atomic():
         proposal = _locked(proposal_id)
-        if refusal := why_not_together(proposal.by, by):
+        if refusal := pair_of(proposal.by, by).why_not:
             raise DecisionRefusedError(refusal)
         return compliance.change_status(
             user=proposal.user,
@@ -89,13 +100,30 @@ def decline(*, proposal_id: UUID, by: Staff, note: str, source: str = "") -> Pro
     """
     compliance.require_permission(by)
     note = note.strip()
-    with transaction.atomic():
+    with compliance.refused_by_database(), transaction.atomic():
         proposal = _locked(proposal_id)
         compliance.check_note(note)
         history_context.set_context(staff=by.get_username(), source=source)
         Proposal.objects.filter(pk=proposal.pk).update(state=ProposalState.DECLINED, ended_by=by, note=note)
     proposal.refresh_from_db()
     return proposal
+
+
+def decline_all(*, proposer: Staff, by: Staff | None, note: str) -> int:
+    """End the open proposals of an account that is disabled; returns how many were declined.
+
+    by: None for an operator. In a transaction.
+    """
+    declined = 0
+    stored = Proposal.objects.filter(by=proposer, state=ProposalState.OPEN).select_related("user").order_by("pk")
+    for proposal in stored.select_for_update(of=("self",)):
+        state = state_of(proposal, proposal.user)
+        ended: dict[str, Any] = {"state": state}
+        if state == ProposalState.OPEN:
+            ended = {"state": ProposalState.DECLINED, "ended_by": by, "note": note}
+            declined += 1
+        Proposal.objects.filter(pk=proposal.pk).update(**ended)
+    return declined
 
 
 def current(user: User) -> Proposal | None:
@@ -147,20 +175,17 @@ def waiting() -> QuerySet[Proposal]:
     )
 
 
-def approve_all(
-    proposals: Iterable[Proposal], *, by: Staff, source: str
-) -> Sequence[tuple[Proposal, DecisionRefusedError | None]]:
-    """Approve each by itself. A proposal of a case that the person has not opened since it was made is left open."""
-    done: list[tuple[Proposal, DecisionRefusedError | None]] = []
-    for proposal in proposals:
-        try:
-            _require_opening(proposal, by)
-            approve(proposal_id=proposal.pk, by=by, source=source)
-        except DecisionRefusedError as refusal:
-            done.append((proposal, refusal))
-        else:
-            done.append((proposal, None))
-    return done
+def approve_all(proposals: Iterable[Proposal], *, by: Staff, source: str) -> Sequence[tuple[Proposal, str]]:
+    """Approve each by itself; returns why it was refused, empty where it was not.
+
+    A proposal of a case that the person has not opened since it was made is left open.
+    """
+
+    def approve_one(proposal: Proposal) -> None:
+        _require_opening(proposal, by)
+        approve(proposal_id=proposal.pk, by=by, source=source)
+
+    return [(proposal, compliance.refusal_of(partial(approve_one, proposal))) for proposal in proposals]
 
 
 def _require_opening(proposal: Proposal, by: Staff) -> None:

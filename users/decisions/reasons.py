@@ -1,13 +1,10 @@
-"""The reasons that the back office offers for each move of a status, and which of them need a note.
-
-The command change_user_status takes any code.
-"""
+"""The reasons of each move of a status, and which of them need a note (contract, section 13)."""
 
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext, override, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import override, pgettext_lazy
 
 from users.models import Proposal, Status, StatusChange
 
@@ -36,7 +33,12 @@ _PARTNER_REQUEST = Reason("partnerRequest", _("Requested by the partner"))
 _USER_REQUEST = Reason("userRequest", _("Requested by the user"))
 _VERIFIED = Reason("verified", _("Identity and address verified"))
 
-_CLOSING = (_USER_REQUEST, _PARTNER_REQUEST, _DUPLICATE, Reason("fraudConfirmed", _("Fraud confirmed")), _LISTED, OTHER)
+_NOT_SERVED = Reason("notServed", _("Not eligible for the service"))
+
+_CLOSING = (
+    *(_USER_REQUEST, _PARTNER_REQUEST, _DUPLICATE, Reason("fraudConfirmed", _("Fraud confirmed"))),
+    *(_LISTED, _NOT_SERVED, OTHER),
+)
 
 REASONS: dict[tuple[Status, Status], tuple[Reason, ...]] = {
     (Status.PENDING_COMPLIANCE, Status.ACTIVE): (
@@ -49,7 +51,7 @@ REASONS: dict[tuple[Status, Status], tuple[Reason, ...]] = {
         _DUPLICATE,
         _LISTED,
         _FRAUD,
-        Reason("notServed", _("Not eligible for the service")),
+        _NOT_SERVED,
         OTHER,
     ),
     (Status.ACTIVE, Status.SUSPENDED): (
@@ -87,6 +89,11 @@ def reasons_for(present: Status, to_status: Status) -> tuple[Reason, ...]:
     return REASONS.get((present, to_status), ())
 
 
+def allowed_codes(present: Status, to_status: Status) -> tuple[str, ...]:
+    """The codes of a move's reasons."""
+    return tuple(reason.code for reason in reasons_for(present, to_status))
+
+
 def label_of(code: str) -> str:
     """The label of a stored code; the code itself where it is not in the table."""
     return next((str(reason.label) for reasons in REASONS.values() for reason in reasons if reason.code == code), code)
@@ -109,9 +116,17 @@ def needs_note(to_status: Status, code: str) -> bool:
     return to_status in NOTED or code == OTHER.code
 
 
+def common_maker_note(makers: str) -> str:
+    """What every place says of a decision of two accounts with a common maker; empty where there is none."""
+    if not makers:
+        return ""
+    return gettext("both accounts made, re-roled or reset by %(makers)s within 30 days") % {"makers": makers}
+
+
 def people_of(change: StatusChange) -> str:
-    """Who decided: of two people the one who approved, then the one who proposed."""
+    """Who decided: of two people the one who approved, the one who proposed, and who made both of late, if anybody."""
     if change.proposal is None:
         return change.by.get_username()
     names = {"second": change.by.get_username(), "first": change.proposal.by.get_username()}
-    return str(_("%(second)s; proposed by %(first)s") % names)
+    people = str(_("%(second)s; proposed by %(first)s") % names)
+    return "; ".join(filter(None, (people, common_maker_note(change.common_maker))))

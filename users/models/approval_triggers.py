@@ -1,8 +1,9 @@
 """Triggers that hold decisions of two people, whatever code writes: docs/operations.md, "Decisions of two people".
 
-The newest rule of a move says for which users it takes two. Then a row in StatusChange needs an open proposal of that
-user and that very move, by another account to which the second is not related, less than 72 hours old, on the user's
-present version.
+Where a move takes two (users/sql/users_takes_two.sql), a row in StatusChange needs an open proposal of that user and
+that very move, less than 72 hours old, on the user's present version, by another account; both may decide
+(users_may_decide.sql), and are not related (users_ties.sql). Its reason is the proposal's. The services call the same
+functions.
 """
 
 import pgtrigger
@@ -12,71 +13,37 @@ from partners.db.audit import entry_trigger, insert_entry, register
 from partners.db.triggers import PermanentTrigger, append_only, json_object, refuse
 
 PROPOSAL_HOURS = 72
-RELATED_DAYS = 30
-
-_CANADA = "CA"
-
-# What one account may have done to another that keeps the two from deciding together: made it, given or taken a role,
-# or made a password or second factor its own.
-RELATING_ACTIONS = (
-    "staff.created",
-    "staff.invited",
-    "staff.passwordChanged",
-    "staff.factorReset",
-    "staffRole.created",
-    "staffRole.changed",
-    "staffRole.removed",
-)
-_RELATING = ", ".join(f"'{action}'" for action in RELATING_ACTIONS)
-
-
-def takes_two(user: str, from_status: str, to_status: str) -> str:
-    """SQL: whether this move of a user takes two people. user: the alias of a row of users_user."""
-    return f"""
-        (NOT {user}.is_sandbox AND coalesce((
-            SELECT CASE rule.condition
-                       WHEN 'always' THEN true
-                       WHEN 'ciroAffiliate' THEN {user}.is_ciro_affiliate
-                       WHEN 'countryNotCanada' THEN {user}.country <> '{_CANADA}'
-                       ELSE false END
-              FROM users_approvalrule rule WHERE rule.from_status = {from_status} AND rule.to_status = {to_status}
-             ORDER BY rule.id DESC LIMIT 1), false))
-    """
-
-
-def related(first: str, second: str) -> str:
-    """SQL: whether one of two accounts made the other, gave it a role or reset it lately. Arguments: SQL of ids."""
-    return f"""
-        EXISTS (
-            SELECT FROM users_staff one, users_staff other, partners_auditentry act
-             WHERE one.id = {first} AND other.id = {second} AND act.action IN ({_RELATING})
-               AND act.at > now() - interval '{RELATED_DAYS} days' AND act.actor_kind = 'staff'
-               AND (act.object = one.username AND act.actor = other.username
-                    OR act.object = other.username AND act.actor = one.username)
-        )
-    """
-
 
 _SET = register("approvalRule.set", _("Approval rule set"))
 _PROPOSED = register("user.proposed", _("Decision proposed"))
 _PROPOSAL_ENDED = register("user.proposalEnded", _("Proposal ended"))
 
+_OF_MOVE = "rule.from_status = NEW.from_status AND rule.to_status = NEW.to_status"
 RULE_TRIGGERS = [
     entry_trigger(
         f"'{_SET}'",
         object="NEW.from_status || ' → ' || NEW.to_status",
+        # One line for the conditions that one statement sets.
+        where=f"""NEW.id = (SELECT max(id) FROM users_approvalrule rule
+                            WHERE {_OF_MOVE} AND rule.created_at = NEW.created_at)""",
         detail=json_object(
             {
-                "changes": """jsonb_build_object('condition', jsonb_build_array((
-                    SELECT earlier.condition FROM users_approvalrule earlier
-                     WHERE earlier.from_status = NEW.from_status AND earlier.to_status = NEW.to_status
-                       AND earlier.id < NEW.id ORDER BY earlier.id DESC LIMIT 1), NEW.condition))"""
+                "changes": f"""jsonb_build_object('condition', jsonb_build_array((
+                    SELECT string_agg(rule.condition, ', ' ORDER BY rule.id) FROM users_approvalrule rule
+                     WHERE {_OF_MOVE} AND rule.created_at = (
+                        SELECT rule.created_at FROM users_approvalrule rule
+                         WHERE {_OF_MOVE} AND rule.created_at <> NEW.created_at ORDER BY rule.id DESC LIMIT 1)), (
+                    SELECT string_agg(rule.condition, ', ' ORDER BY rule.id) FROM users_approvalrule rule
+                     WHERE {_OF_MOVE} AND rule.created_at = NEW.created_at)))"""
             }
         ),
     ),
 ]
 
-_FIXED = "id, user_id, from_status, to_status, user_updated_at, by_id, reason, reason_code, created_at"
+_FIXED = (
+    "id, user_id, from_status, to_status, user_updated_at, by_id, reason, reason_code, created_at, data, was_shown,"
+    " open_seconds"
+)
 
 
 def _row(alias: str) -> str:
@@ -97,9 +64,17 @@ PROPOSAL_TRIGGERS = [
             IF NEW.state <> 'open' OR NEW.ended_by_id IS NOT NULL OR NEW.ended_at IS NOT NULL OR NEW.note <> '' THEN
                 {refuse("A proposal begins open.")}
             END IF;
-            IF NOT {takes_two("present", "NEW.from_status", "NEW.to_status")} THEN
+            IF NOT users_takes_two(NEW.user_id, NEW.to_status) THEN
                 {refuse("This move takes one person: there is no rule for it.")}
             END IF;
+            IF NOT users_may_decide(NEW.by_id) THEN
+                {refuse("An active account that may decide proposes.")}
+            END IF;
+            NEW.open_seconds := (
+                SELECT extract(epoch FROM NEW.created_at - a.created_at) FROM users_accessrecord a
+                 WHERE a.user_id = NEW.user_id AND a.staff_id = NEW.by_id AND a.kind = 'opened'
+                   AND a.detail IN ('', 'User page.') AND a.created_at BETWEEN present.status_since AND NEW.created_at
+                 ORDER BY a.id DESC LIMIT 1);
             RETURN NEW;
         """,
     ),
@@ -133,8 +108,10 @@ PROPOSAL_TRIGGERS = [
                 NEW.ended_at := (
                     SELECT min(event.updated_at) FROM users_userevent event
                      WHERE event.pgh_obj_id = NEW.user_id AND event.updated_at > OLD.user_updated_at);
-            ELSIF NEW.ended_by_id IS NULL OR NEW.note !~ '\\S' THEN
-                {refuse("Somebody declines a proposal, with a note.")}
+            ELSIF NEW.note !~ '\\S' OR NOT users_may_decide(NEW.ended_by_id)
+                -- Who disables the account of the proposer may be an administrator, or an operator.
+                AND (SELECT is_active FROM users_staff WHERE id = NEW.by_id) THEN
+                {refuse("Somebody who may decide declines a proposal, with a note.")}
             END IF;
             RETURN NEW;
         """,
@@ -173,10 +150,11 @@ DECISION_TRIGGERS = [
         name="two_people",
         when=pgtrigger.Before,
         operation=pgtrigger.Insert,
-        declare=[("present", "users_user%ROWTYPE"), ("proposal", "users_proposal%ROWTYPE")],
+        declare=[("present", "users_user%ROWTYPE"), ("proposal", "users_proposal%ROWTYPE"), ("ties", "record")],
         func=f"""
+            NEW.common_maker := '';
             SELECT * INTO present FROM users_user WHERE id = NEW.user_id;
-            IF NOT {takes_two("present", "NEW.from_status", "NEW.to_status")} THEN
+            IF NOT users_takes_two(NEW.user_id, NEW.to_status) THEN
                 IF NEW.proposal_id IS NOT NULL THEN
                     {refuse("This move takes one person: there is no rule for it.")}
                 END IF;
@@ -190,12 +168,17 @@ DECISION_TRIGGERS = [
                 {refuse("This move takes two people: an open proposal of this very move, on the user as it is.")}
             END IF;
             IF proposal.by_id = NEW.by_id
-                OR (SELECT count(*) FROM users_staff WHERE id IN (NEW.by_id, proposal.by_id) AND is_active) < 2 THEN
-                {refuse("This move takes two people, each with an active account.")}
+                OR NOT (users_may_decide(NEW.by_id) AND users_may_decide(proposal.by_id)) THEN
+                {refuse("This move takes two people, each with an active account that may decide.")}
             END IF;
-            IF {related("NEW.by_id", "proposal.by_id")} THEN
-                {refuse("One of the two accounts made, changed the roles of, or reset the other within 30 days.")}
+            SELECT * INTO ties FROM users_ties(NEW.by_id, proposal.by_id);
+            IF ties.related THEN
+                {refuse("This move takes two people: within 30 days neither made, re-roled or reset the other.")}
             END IF;
+            IF (NEW.reason, NEW.reason_code) IS DISTINCT FROM (proposal.reason, proposal.reason_code) THEN
+                {refuse("This move takes two people, and has the reason of the proposal.")}
+            END IF;
+            NEW.common_maker := ties.makers;
             RETURN NEW;
         """,
     ),

@@ -38,7 +38,11 @@ RULED_MOVES = (
 
 
 class ApprovalRule(models.Model):
-    """From when on a move takes two people. A change is a new row; the newest of a move holds. The owner writes it."""
+    """From when on a move takes two people, under a condition. The owner writes it.
+
+    A change is new rows, of one statement. Of a move, those hold that have the time of the newest row: any of their
+    conditions asks for two people.
+    """
 
     from_status = models.CharField(_("from"), max_length=20, choices=Status)
     to_status = models.CharField(_("to"), max_length=20, choices=Status)
@@ -104,8 +108,20 @@ class Proposal(models.Model):
         Staff, models.PROTECT, verbose_name=_("ended by"), related_name="+", db_index=False, null=True, editable=False
     )
     ended_at = models.DateTimeField(_("ended at"), null=True, editable=False)
+    # Of who declined it.
     note = models.CharField(_("note"), max_length=500, blank=True, db_default="", editable=False)
+    # What the person saw who proposed it, as in DecisionBasis; null in rows of an earlier version.
+    data = models.JSONField(_("data"), null=True, editable=False)
+    was_shown = models.BooleanField(_("shown"), db_default=False, editable=False)
+    open_seconds = models.IntegerField(_("seconds open"), null=True, editable=False)
 
+    # users/sql
+    serving_functions = (
+        "users_meets(uuid, text)",
+        "users_takes_two(uuid, text)",
+        "users_may_decide(bigint)",
+        "users_ties(bigint, bigint)",
+    )
     serving_privileges = (
         "SELECT",
         "INSERT",
@@ -131,10 +147,6 @@ class Proposal(models.Model):
             models.CheckConstraint(
                 condition=Q(state="open", ended_at=None, ended_by=None) | Q(~Q(state="open"), ended_at__isnull=False),
                 name="proposal_ended_or_open",
-            ),
-            models.CheckConstraint(
-                condition=Q(ended_by__isnull=False) | ~Q(state__in=(ProposalState.APPROVED, ProposalState.DECLINED)),
-                name="proposal_ended_by_somebody",
             ),
         )
         triggers = [by_active_staff("by_id"), *PROPOSAL_TRIGGERS]

@@ -188,6 +188,7 @@ STATUS_CHANGE_TRIGGERS = [
         detail=json_object(
             {"changes": "jsonb_build_object('status', jsonb_build_array(NEW.from_status, NEW.to_status))"}
             | {"reason": "NEW.reason", "reasonCode": "nullif(NEW.reason_code, '')"}
+            | {"commonMaker": "nullif(NEW.common_maker, '')"}
         ),
         actor="(SELECT username FROM users_staff WHERE id = NEW.by_id)",
         user="NEW.user_id",

@@ -239,6 +239,11 @@ class UserEvent(
             "triggers": append_only(),
             "indexes": [
                 models.Index(fields=("pgh_obj", "pgh_id"), name="userevent_of_user"),
+                # Conditions of decisions of two people (users/sql/users_meets.sql).
+                models.Index(
+                    fields=("pgh_obj", "status_since"), condition=Q(is_ciro_affiliate=True), name="userevent_affiliate"
+                ),
+                models.Index(fields=("pgh_obj", "status_since"), condition=~Q(country="CA"), name="userevent_abroad"),
                 *newest_of_each_mode("userevent", "pgh_id"),
             ],
         },
@@ -291,6 +296,8 @@ class StatusChange(models.Model):
         null=True,
         editable=False,
     )
+    # Who made, re-roled or reset the accounts of both people within 30 days, by name; a trigger sets it.
+    common_maker = models.TextField(_("maker of both accounts"), blank=True, db_default="", editable=False)
     # Triggers set `since`, the time of the previous status, how much of the time since then the case waited for the
     # partner, and the partner and mode, which are the user's.
     since = models.DateTimeField(_("since"), db_default=Now(), editable=False)
@@ -313,7 +320,7 @@ class StatusChange(models.Model):
         "SELECT",
         (
             "INSERT (user_id, from_status, to_status, by_id, reason_code, reason, proposal_id, since,"
-            " partner_wait, partner_id, is_sandbox, created_at)"
+            " partner_wait, partner_id, is_sandbox, created_at, common_maker)"
         ),
     )
     ending = WITH_USER
@@ -331,6 +338,8 @@ class StatusChange(models.Model):
                 name="status_change_by_day",
             ),
             *newest_of_each_mode("status_change", "created_at", "id"),
+            # The metric.
+            models.Index(fields=("created_at",), condition=~Q(common_maker=""), name="status_change_of_one_maker"),
         )
         constraints = (
             models.UniqueConstraint(

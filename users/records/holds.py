@@ -29,7 +29,7 @@ def place_hold(*, user_id: UUID, by: Staff, reason: str, source: str = "") -> Ho
     """
     require_permission(by)
     reason = reason.strip()
-    check_reason(reason, "")
+    check_reason(reason)
     with transaction.atomic():
         # Waits for an erasure; then there is no such user.
         user = User.objects.select_for_update(no_key=True).get(pk=user_id)
@@ -46,7 +46,7 @@ def release_hold(*, hold_id: UUID, by: Staff, reason: str, source: str = "") -> 
     """
     require_permission(by)
     reason = reason.strip()
-    check_reason(reason, "")
+    check_reason(reason)
     hold = Hold.objects.select_related("by").get(pk=hold_id)
     if hold.by_id == by.pk:
         raise DecisionRefusedError(_("You placed this hold: another person releases it."))

@@ -4,6 +4,8 @@ Each act ends in one line of the audit log with its reason. by: the administrato
 None for an operator's command. All raise ValidationError.
 """
 
+from typing import NamedTuple
+
 from allauth.mfa.models import Authenticator
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -13,6 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from partners.db import audit
 from users.cases import claims
+from users.decisions import proposals
 from users.models import Staff
 from users.staff_login import sessions
 from users.staff_login.factors import FACTORS
@@ -24,6 +27,14 @@ INVITED = audit.register("staff.invited", gettext_lazy("Invitation link made"))
 SESSIONS_ENDED = audit.register("staff.sessionsEnded", gettext_lazy("Sessions ended"))
 DISABLED = audit.register("staff.disabled", gettext_lazy("Staff account disabled"))
 ENABLED = audit.register("staff.enabled", gettext_lazy("Staff account enabled"))
+
+
+class Disabled(NamedTuple):
+    """How many sessions were ended, claims returned and proposals declined."""
+
+    sessions: int
+    claims: int
+    proposals: int
 
 
 @transaction.atomic
@@ -61,8 +72,8 @@ def end_sessions(*, staff: Staff, reason: str, by: Staff | None = None) -> int:
 
 
 @transaction.atomic
-def disable(*, staff: Staff, reason: str, by: Staff | None = None) -> tuple[int, int]:
-    """Disable an account: it is signed out, and its claims return to the queue. Returns their numbers.
+def disable(*, staff: Staff, reason: str, by: Staff | None = None) -> Disabled:
+    """Disable an account: it is signed out, its claims return to the queue, and its open proposals are declined.
 
     The last administrator's account cannot be disabled, by an operator neither.
     """
@@ -79,9 +90,13 @@ def disable(*, staff: Staff, reason: str, by: Staff | None = None) -> tuple[int,
     if staff.password_is_one_time:
         # Its invitation must not be valid again once the account is enabled.
         _take_password(staff)
-    ended = sessions.end_all(staff.pk)
-    _record(DISABLED, staff, reason, sessions=ended, claims=released)
-    return ended, released
+    done = Disabled(
+        sessions=sessions.end_all(staff.pk),
+        claims=released,
+        proposals=proposals.decline_all(proposer=staff, by=by, note=_checked(reason)),
+    )
+    _record(DISABLED, staff, reason, **done._asdict())
+    return done
 
 
 @transaction.atomic
@@ -129,8 +144,13 @@ def _take_password(staff: Staff) -> None:
 
 
 def _record(action: str, staff: Staff, reason: str, **numbers: int) -> None:
+    audit.record(action, object=staff.get_username(), detail={"reason": _checked(reason), **numbers})
+
+
+def _checked(reason: str) -> str:
+    """The reason as it is recorded."""
     if not reason.strip():
         raise ValidationError({"reason": _("A reason is required.")})
     if len(reason) > REASON_LENGTH:
         raise ValidationError({"reason": _("At most %(limit)s characters.") % {"limit": REASON_LENGTH}})
-    audit.record(action, object=staff.get_username(), detail={"reason": reason.strip(), **numbers})
+    return reason.strip()

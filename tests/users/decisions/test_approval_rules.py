@@ -6,17 +6,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import psycopg
 import pytest
+from django.contrib.auth.models import Group
 from django.db import DatabaseError, connections, transaction
 
-from partners.db import serving_role
 from partners.models import AuditEntry, Mode, Partner
 from partners.monitoring import probes
 from tests import factories
-from tests.conftest import database_url
-from tests.support.approval_rules import no_rules_left, reviewer, set_rule
-from tests.support.commands import outcome, refusal
+from tests.support.approval_rules import act, no_rules_left, reviewer, set_rule, superuser
+from tests.support.commands import outcome, printed, refusal
 from users.decisions import compliance, proposals
 from users.decisions import proposal_metrics as metrics
 from users.decisions.compliance import DecisionRefusedError
@@ -172,25 +170,12 @@ def make_older(proposal: Proposal, *, hours: int) -> None:
         )
 
 
-def superuser() -> psycopg.Connection[Any]:
-    """A session for which no trigger runs; it sees what is committed."""
-    connection = psycopg.connect(database_url(serving_role.OWNER, "postgres"), autocommit=True)
-    connection.execute("SET session_replication_role = replica")
-    return connection
-
-
 # --- Accounts that may not decide together ---
 
-ACTS = ["staff.created", "staff.invited", "staff.passwordChanged", "staff.factorReset", "staffRole.created"]
-
-
-def act(actor: Staff, action: str, on: Staff, *, days: int = 0) -> None:
-    with superuser() as database:
-        database.execute(
-            "INSERT INTO partners_auditentry (at, actor, actor_kind, action, object, detail)"
-            f" VALUES (now() - interval '{days} days', %s, 'staff', %s, %s, '{{}}')",
-            (actor.username, action, on.username),
-        )
+ACTS = [
+    *("staff.created", "staff.invited", "staff.passwordChanged", "staff.factorReset"),
+    *("staffRole.created", "staffRole.changed", "staffRole.removed"),
+]
 
 
 @pytest.mark.parametrize("action", ACTS)
@@ -267,10 +252,10 @@ def of_another_user(user: User, first: Staff, second: Staff) -> Proposal:
 
 
 def of_another_move(user: User, first: Staff, second: Staff) -> Proposal:
-    set_rule("always", "rejected", "pendingCompliance")
+    set_rule("always", start="rejected", end="pendingCompliance")
     compliance.change_status(user=user, to_status="rejected", by=first, **APPROVED)
     proposal = propose(user, first, "pendingCompliance")
-    set_rule("never", "rejected", "pendingCompliance")
+    set_rule("never", start="rejected", end="pendingCompliance")
     compliance.change_status(user=user, to_status="pendingCompliance", by=first, **APPROVED)
     return proposal
 
@@ -300,6 +285,44 @@ def by_an_account_reset_by_the_other(user: User, first: Staff, second: Staff) ->
     return propose(user, first)
 
 
+def by_an_account_made_through_others(user: User, first: Staff, second: Staff) -> Proposal:
+    one, other = reviewer(), reviewer()
+    act(first, "staff.created", one, days=29)
+    act(one, "staffRole.created", other)
+    act(other, "staff.passwordChanged", second)
+    return propose(user, first)
+
+
+def by_an_account_made_a_superuser_by_the_other(user: User, first: Staff, second: Staff) -> Proposal:
+    act(first, "staff.changed", second, detail='{"changes": {"is_superuser": [false, true]}}')
+    return propose(user, first)
+
+
+def by_an_account_whose_role_was_taken(user: User, first: Staff, second: Staff) -> Proposal:
+    proposal = propose(user, first)
+    first.groups.clear()
+    return proposal
+
+
+def for_a_viewer(user: User, first: Staff, second: Staff) -> Proposal:
+    second.groups.set(Group.objects.filter(name="viewer"))
+    return propose(user, first)
+
+
+def for_an_auditor(user: User, first: Staff, second: Staff) -> Proposal:
+    second.groups.set(Group.objects.filter(name="auditor"))
+    return propose(user, first)
+
+
+def for_an_account_without_a_role(user: User, first: Staff, second: Staff) -> Proposal:
+    second.groups.clear()
+    return propose(user, first)
+
+
+def with_another_reason(user: User, first: Staff, second: Staff) -> Proposal:
+    return propose(user, first)
+
+
 def none(user: User, first: Staff, second: Staff) -> None:
     return None
 
@@ -309,6 +332,9 @@ def none(user: User, first: Staff, second: Staff) -> None:
     [
         none, own, of_another_user, of_another_move, declined, expired, overtaken, of_a_disabled_account,
         by_an_account_made_by_the_other, by_an_account_with_a_role_of_the_other, by_an_account_reset_by_the_other,
+        by_an_account_made_through_others, by_an_account_made_a_superuser_by_the_other,
+        by_an_account_whose_role_was_taken, for_a_viewer, for_an_auditor, for_an_account_without_a_role,
+        with_another_reason,
     ],
 )  # fmt: skip
 def test_no_statement_of_the_serving_role_moves_a_user_without_two_people(
@@ -316,7 +342,29 @@ def test_no_statement_of_the_serving_role_moves_a_user_without_two_people(
 ) -> None:
     proposal = make(user, first, second)
     text = decide_in_sql(user, second, proposal)
-    assert "This move takes two people" in text or "One of the two accounts" in text
+    assert "This move takes two people" in text
+
+
+def test_a_condition_cannot_be_switched_off(committed_partner: Partner, first: Staff, second: Staff) -> None:
+    """By changing the field, in one transaction with the decision too."""
+    set_rule("ciroAffiliate", "countryNotCanada")
+    for before, after in (
+        ({"is_ciro_affiliate": True}, {"is_ciro_affiliate": False}),
+        ({"country": "FR"}, {"country": "CA"}),
+    ):
+        user = new_user(committed_partner, **before)
+        with transaction.atomic():
+            User.objects.filter(pk=user.pk).update(**after)
+            assert "takes two people" in decide_in_sql(user, second, None)
+        user = new_user(committed_partner)
+        User.objects.filter(pk=user.pk).update(**before)
+        User.objects.filter(pk=user.pk).update(**after)
+        with pytest.raises(DecisionRefusedError, match="takes two people"):
+            compliance.change_status(user=user, to_status="active", by=first, **APPROVED)
+        # A decision begins anew: what was so before it does not count.
+        compliance.change_status(user=user, to_status="rejected", by=first, **APPROVED)
+        compliance.change_status(user=user, to_status="pendingCompliance", by=first, **APPROVED)
+        assert compliance.change_status(user=user, to_status="active", by=first, **APPROVED).proposal is None
 
 
 @pytest.mark.parametrize(
@@ -328,6 +376,13 @@ def test_no_statement_of_the_serving_role_moves_a_user_without_two_people(
         "UPDATE users_proposal SET state = 'overtaken' WHERE id = %(proposal)s",
         "UPDATE users_proposal SET state = 'declined', ended_by_id = %(by)s WHERE id = %(proposal)s",
         "UPDATE users_proposal SET by_id = %(by)s WHERE id = %(proposal)s",
+        "UPDATE users_proposal SET reason = 'x' WHERE id = %(proposal)s",
+        "UPDATE users_proposal SET reason_code = 'other' WHERE id = %(proposal)s",
+        "UPDATE users_proposal SET state = 'declined', note = 'No.' WHERE id = %(proposal)s",
+        (
+            "UPDATE users_proposal SET state = 'declined', note = 'No.', ended_by_id = ("
+            "SELECT id FROM users_staff WHERE NOT users_may_decide(id) LIMIT 1) WHERE id = %(proposal)s"
+        ),
         "UPDATE users_proposal SET created_at = now() WHERE id = %(proposal)s",
         "DELETE FROM users_proposal WHERE id = %(proposal)s",
         "TRUNCATE users_proposal CASCADE",
@@ -424,7 +479,8 @@ def test_the_commands_of_ops(always: None, user: User, first: Staff, second: Sta
     ("arguments", "text"),
     [
         (("active", "suspended", "always"), "takes one person"),
-        (("pendingCompliance", "active", "sometimes"), "Unknown condition"),
+        (("pendingCompliance", "active", "always", "sometimes"), "Unknown condition sometimes"),
+        (("pendingCompliance", "active", "never", "always"), "stands alone"),
     ],
 )
 def test_rules_are_for_moves_that_let_through(arguments: tuple[str, ...], text: str) -> None:
@@ -433,11 +489,37 @@ def test_rules_are_for_moves_that_let_through(arguments: tuple[str, ...], text: 
 
 def test_setting_a_rule_is_recorded(first: Staff, second: Staff, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SUDO_USER", "olivia")
-    assert outcome("set_approval_rule", "suspended", "active", "always")["condition"] == "always"
-    entry = AuditEntry.objects.filter(action="approvalRule.set").first()
-    assert entry is not None
+    rule = ("set_approval_rule", "suspended", "active")
+    assert outcome(*rule, "always")["conditions"] == ["always"]
+    newest = AuditEntry.objects.filter(action="approvalRule.set").latest("id")
+    dry = outcome(*rule, "ciroAffiliate", "countryNotCanada", "--dry-run")
+    assert (dry["replaced"], dry["dryRun"]) == (["always"], True)
+    assert AuditEntry.objects.filter(action="approvalRule.set").latest("id") == newest
+    assert outcome(*rule, "ciroAffiliate", "countryNotCanada")["replaced"] == ["always"]
+    entry = AuditEntry.objects.filter(action="approvalRule.set").latest("id")
     assert (entry.actor, entry.object) == ("olivia", "suspended → active")
-    assert entry.detail["changes"]["condition"][1] == "always"
+    assert entry.detail["changes"]["condition"] == ["always", "ciroAffiliate, countryNotCanada"]
+    listed = outcome("list_approval_rules")["rules"]
+    assert [one["condition"] for one in listed if one["from"] == "suspended"] == ["ciroAffiliate", "countryNotCanada"]
+    assert {one["from"] for one in listed} == {"pendingCompliance", "suspended", "rejected"}
+    assert "Before: ciroAffiliate, countryNotCanada." in printed(*rule, "never")
+
+
+def test_several_conditions_hold_side_by_side(committed_partner: Partner, first: Staff) -> None:
+    before = outcome(
+        "set_approval_rule", "pendingCompliance", "active", "ciroAffiliate", "countryNotCanada", "--dry-run"
+    )
+    set_rule("ciroAffiliate", "countryNotCanada")
+    affiliate = new_user(committed_partner, is_ciro_affiliate=True)
+    abroad = new_user(committed_partner, country="FR")
+    for user in (affiliate, abroad):
+        assert propose(user, first).state == ProposalState.OPEN
+    plain = new_user(committed_partner)
+    after = outcome(
+        "set_approval_rule", "pendingCompliance", "active", "ciroAffiliate", "countryNotCanada", "--dry-run"
+    )
+    assert after["concerned"] == before["concerned"] + 2
+    assert compliance.change_status(user=plain, to_status="active", by=first, **APPROVED).proposal is None
 
 
 def test_a_rule_needs_two_accounts_that_may_decide(first: Staff) -> None:
@@ -446,7 +528,7 @@ def test_a_rule_needs_two_accounts_that_may_decide(first: Staff) -> None:
     others.update(is_active=False)
     try:
         assert f"there is {first.username}" in refusal("set_approval_rule", "suspended", "active", "always")
-        assert outcome("set_approval_rule", "suspended", "active", "never")["condition"] == "never"
+        assert outcome("set_approval_rule", "suspended", "active", "never")["conditions"] == ["never"]
     finally:
         Staff.objects.filter(pk__in=active).update(is_active=True)
 

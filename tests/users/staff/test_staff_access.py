@@ -192,6 +192,7 @@ def test_disable_staff_says_how_much_it_ended(monkeypatch: pytest.MonkeyPatch) -
         "username": staff.username,
         "sessions": 1,
         "claims": 1,
+        "proposals": 0,
     }
     assert where_to(client) == "/admin/login/"
     assert not Claim.objects.filter(user=claim.user).exists()

@@ -6,7 +6,7 @@ from django.core.management.base import CommandError
 from partners.management.base import Outcome, ServiceCommand
 from users.decisions import proposals
 from users.decisions.compliance import DecisionRefusedError
-from users.management.base import uuid_argument
+from users.management.base import acting_on, add_take_over, uuid_argument
 from users.models import Proposal, ProposalState
 from users.staff.staff import find_staff
 
@@ -19,10 +19,14 @@ class Command(ServiceCommand):
             "proposal", metavar="PROPOSAL_ID", type=uuid_argument, help="as propose_user_status shows it"
         )
         parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="the second of two people")
+        add_take_over(parser)
 
-    def perform(self, *, proposal: Any, by: str, **_: Any) -> Outcome:
+    def perform(self, *, proposal: Any, by: str, take_over: bool, **_: Any) -> Outcome:
+        staff = find_staff(by)
         try:
-            change = proposals.approve(proposal_id=proposal, by=find_staff(by))
+            user_id = Proposal.objects.get(pk=proposal).user_id
+            with acting_on(user_id, by=staff, take_over=take_over):
+                change = proposals.approve(proposal_id=proposal, by=staff)
         except Proposal.DoesNotExist:
             raise CommandError("Proposal not found.") from None
         except DecisionRefusedError as error:

@@ -6,7 +6,7 @@ from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand
 from users.decisions.compliance import DecisionRefusedError
-from users.management.base import uuid_argument
+from users.management.base import acting_on, add_take_over, uuid_argument
 from users.models import Requirement
 from users.requirements.requirements import RequirementRefusedError, close_requirement
 from users.staff.staff import find_staff
@@ -19,10 +19,14 @@ class Command(ServiceCommand):
         parser.add_argument("requirement_id", metavar="REQUIREMENT_ID", type=uuid_argument, help="the requirement's id")
         parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="an active account that may decide")
         parser.add_argument("--note", default="", metavar="TEXT", help="for staff, stored permanently")
+        add_take_over(parser)
 
-    def perform(self, *, requirement_id: UUID, by: str, note: str, **_: Any) -> Outcome:
+    def perform(self, *, requirement_id: UUID, by: str, note: str, take_over: bool, **_: Any) -> Outcome:
+        staff = find_staff(by)
         try:
-            close_requirement(requirement_id=requirement_id, by=find_staff(by), note=note)
+            user_id = Requirement.objects.get(pk=requirement_id).user_id
+            with acting_on(user_id, by=staff, take_over=take_over):
+                close_requirement(requirement_id=requirement_id, by=staff, note=note)
         except Requirement.DoesNotExist:
             raise CommandError(f"There is no requirement {requirement_id}.") from None
         except (RequirementRefusedError, DecisionRefusedError) as error:

@@ -7,7 +7,7 @@ from users.staff.staff_access import disable
 
 
 class Command(ServiceCommand):
-    help = "Disables a staff account: it is signed out, and its claims return to the queue."
+    help = "Disables a staff account: it is signed out, its claims return to the queue, its proposals are declined."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("username", metavar="USERNAME", help="the login name")
@@ -15,6 +15,9 @@ class Command(ServiceCommand):
 
     def perform(self, *, username: str, reason: str, **_: Any) -> Outcome:
         staff = find_staff(username)
-        ended, released = disable(staff=staff, reason=reason)
-        line = f"Staff account {username} is disabled; sessions ended: {ended}, claims back in the queue: {released}."
-        return Outcome({"username": staff.username, "sessions": ended, "claims": released}, [line])
+        done = disable(staff=staff, reason=reason)
+        line = (
+            f"Staff account {username} is disabled; sessions ended: {done.sessions}, claims back in the queue:"
+            f" {done.claims}, proposals declined: {done.proposals}."
+        )
+        return Outcome({"username": staff.username, **done._asdict()}, [line])

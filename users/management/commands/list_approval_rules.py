@@ -3,21 +3,25 @@ from typing import Any
 from partners.management.base import Outcome, ServiceCommand, table
 from partners.rfc_3339 import format_timestamp
 from users.decisions.approval_rules import rules_in_force
+from users.models import Condition
+from users.models.approvals import RULED_MOVES
+from users.models.statuses import Status
 
 
 class Command(ServiceCommand):
     help = "Lists which moves of a user's status take two people."
 
     def perform(self, **_: Any) -> Outcome:
+        by_move = {move: list[tuple[str, str | None]]() for move in RULED_MOVES}
+        for rule in rules_in_force():
+            by_move[Status(rule.from_status), Status(rule.to_status)].append(
+                (rule.condition, format_timestamp(rule.created_at))
+            )
         rules = [
-            {
-                "from": rule.from_status,
-                "to": rule.to_status,
-                "condition": rule.condition,
-                "since": format_timestamp(rule.created_at),
-            }
-            for rule in rules_in_force()
+            {"from": start.value, "to": end.value, "condition": condition, "since": since}
+            for (start, end), conditions in by_move.items()
+            for condition, since in conditions or [(Condition.NEVER.value, None)]
         ]
-        rows = [tuple(rule.values()) for rule in rules]
-        lines = table(("FROM", "TO", "CONDITION", "SINCE"), rows) if rows else ["All decisions take one person."]
-        return Outcome({"rules": rules}, lines)
+        return Outcome(
+            {"rules": rules}, table(("FROM", "TO", "CONDITION", "SINCE"), [tuple(rule.values()) for rule in rules])
+        )

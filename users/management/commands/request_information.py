@@ -7,7 +7,7 @@ from partners.management.base import Outcome, ServiceCommand, whole_number
 from partners.rfc_3339 import format_timestamp
 from users.api.requirement_serializers import field_names
 from users.decisions.compliance import DecisionRefusedError
-from users.management.base import find_user
+from users.management.base import acting_on, add_take_over, find_user
 from users.models import RequirementCode
 from users.models.requirement_triggers import MAX_DUE_DAYS
 from users.requirements.requirements import DEFAULT_DUE_DAYS, RequirementRefusedError, open_requirement
@@ -39,6 +39,7 @@ class Command(ServiceCommand):
             help=f"1 to {MAX_DUE_DAYS}; {DEFAULT_DUE_DAYS} by default",
         )
         parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="an active account that may decide")
+        add_take_over(parser)
 
     def perform(
         self,
@@ -50,17 +51,20 @@ class Command(ServiceCommand):
         message: str,
         due_in_days: int,
         by: str,
+        take_over: bool,
         **_: Any,
     ) -> Outcome:
+        user, staff = find_user(slug, external_id), find_staff(by)
         try:
-            requirement = open_requirement(
-                user=find_user(slug, external_id),
-                code=code,
-                fields=[column for column, name in field_names().items() if name in fields],
-                message=message,
-                due_in_days=due_in_days,
-                by=find_staff(by),
-            )
+            with acting_on(user.pk, by=staff, take_over=take_over):
+                requirement = open_requirement(
+                    user=user,
+                    code=code,
+                    fields=[column for column, name in field_names().items() if name in fields],
+                    message=message,
+                    due_in_days=due_in_days,
+                    by=staff,
+                )
         except (RequirementRefusedError, DecisionRefusedError) as error:
             raise CommandError(str(error)) from error
         due_at = format_timestamp(requirement.due_at)

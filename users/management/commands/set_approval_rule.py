@@ -5,7 +5,7 @@ from django.core.management.base import CommandError
 
 from partners.db import serving_role
 from partners.management.base import Outcome, ServiceCommand
-from users.decisions.approval_rules import RuleRefusedError, set_rule
+from users.decisions.approval_rules import RuleRefusedError, conditions_of, count_concerned, set_rules
 from users.models import Condition, Status
 
 
@@ -15,18 +15,30 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("from_status", metavar="FROM", choices=Status.values, help="the status before the move")
         parser.add_argument("to_status", metavar="TO", choices=Status.values, help="the status after it")
-        parser.add_argument("condition", metavar="CONDITION", help=f"of which users: {', '.join(Condition.values)}")
+        parser.add_argument(
+            "conditions",
+            metavar="CONDITION",
+            nargs="+",
+            help=f"of which users, any of: {', '.join(Condition.values)}; they replace those of the move",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="only say what it would replace, and concern")
 
-    def perform(self, *, from_status: str, to_status: str, condition: str, **_: Any) -> Outcome:
+    def perform(self, *, from_status: str, to_status: str, conditions: list[str], dry_run: bool, **_: Any) -> Outcome:
+        rules: dict[str, Any] = {"from_status": from_status, "to_status": to_status, "conditions": conditions}
         try:
-            rule = set_rule(
-                from_status=from_status,
-                to_status=to_status,
-                condition=condition,
-                using=serving_role.owner_alias(),
-                context=self.actor({}),
-            )
+            concerned = count_concerned(**rules)
+            replaced = conditions_of(from_status, to_status)
+            if not dry_run:
+                set_rules(**rules, using=serving_role.owner_alias(), context=self.actor({}))
         except RuleRefusedError as error:
             raise CommandError(str(error)) from error
-        data = {"from": rule.from_status, "to": rule.to_status, "condition": rule.condition}
-        return Outcome(data, [f"{from_status} → {to_status} takes two people: {condition}."])
+        verb = "would take" if dry_run else "takes"
+        return Outcome(
+            {"from": from_status, "to": to_status, "conditions": conditions}
+            | {"replaced": replaced, "concerned": concerned, "dryRun": dry_run},
+            [
+                f"{from_status} → {to_status} {verb} two people: {', '.join(conditions)}.",
+                f"Before: {', '.join(replaced) or Condition.NEVER}.",
+                f"Users in {from_status} whom it concerns now: {concerned}.",
+            ],
+        )

@@ -1,0 +1,191 @@
+"""Two people means two people: ties between accounts, accounts that lose their rights, claims and codes by command."""
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from django.db import OperationalError
+from django.test import Client
+
+from backoffice.exports.evidence_pack import decided_on, parts
+from partners.models import AuditEntry, Partner
+from partners.monitoring import probes
+from tests import factories
+from tests.support.approval_rules import act, no_rules_left, reviewer, set_rule
+from tests.support.commands import outcome, refusal
+from tests.support.staff import client_of
+from tests.users.deciding import page_of
+from users.cases import claims
+from users.decisions import compliance, proposal_metrics, proposals
+from users.decisions.compliance import DecisionRefusedError
+from users.models import AccessKind, AccessRecord, Proposal, Staff, StatusChange, User
+from users.staff.staff_access import disable
+
+pytestmark = pytest.mark.usefixtures("committed_partner")
+
+
+@pytest.fixture(autouse=True)
+def always(committed_partner: Partner) -> Iterator[None]:
+    with no_rules_left():
+        set_rule("always")
+        yield
+
+
+@pytest.fixture
+def user(committed_partner: Partner) -> User:
+    return new_user(committed_partner)
+
+
+@pytest.fixture
+def first(committed_partner: Partner) -> Staff:
+    return reviewer()
+
+
+@pytest.fixture
+def second(committed_partner: Partner) -> Staff:
+    return reviewer()
+
+
+def new_user(partner: Partner) -> User:
+    user: User = factories.UserFactory.create(partner=partner, external_id=f"two-{uuid.uuid4()}")
+    return user
+
+
+def propose(user: User, by: Staff, reason: str = "Papers seen.") -> Proposal:
+    return proposals.propose(user=user, to_status="active", by=by, reason=reason)
+
+
+def open_case(client: Client, user: User) -> None:
+    page_of(client, user)
+
+
+# --- Whose accounts somebody else made ---
+
+
+def test_a_common_maker_is_named_wherever_the_decision_is_shown(user: User, first: Staff, second: Staff) -> None:
+    maker, between = reviewer(), reviewer()
+    act(maker, "staff.created", first)
+    act(maker, "staff.created", between)
+    act(between, "staffRole.created", second)
+    proposal = propose(user, first)
+    told = f"both accounts made, re-roled or reset by {maker.username} within 30 days"
+    assert told in page_of(client_of(second), user)
+    change = proposals.approve(proposal_id=proposal.pk, by=second)
+    change.refresh_from_db()
+    assert change.common_maker == maker.username
+    assert told in page_of(client_of(second), user)
+    entry = AuditEntry.objects.filter(object=str(user.pk), action="user.decided").latest("id")
+    assert entry.detail["commonMaker"] == maker.username
+    [decision] = next(part for part in parts() if part.key == "statusChanges").records(user)
+    assert decision["commonMaker"] == maker.username
+    with probes.connect() as session:
+        values = {metric.name: metric.samples[0].value for metric in proposal_metrics.proposals(session)}
+    assert values["psi_decisions_with_common_maker"] >= 1
+
+
+def test_without_one_nothing_is_said(user: User, first: Staff, second: Staff) -> None:
+    act(reviewer(), "staff.created", first, days=31)
+    change = proposals.approve(proposal_id=propose(user, first).pk, by=second)
+    change.refresh_from_db()
+    assert change.common_maker == ""
+    assert "both accounts" not in page_of(client_of(second), user)
+
+
+# --- Who may no longer decide ---
+
+
+def test_disabling_an_account_declines_its_open_proposals(user: User, first: Staff, second: Staff) -> None:
+    proposal = propose(user, first)
+    assert outcome("disable_staff", first.username, "--reason", "Left the company.")["proposals"] == 1
+    proposal.refresh_from_db()
+    assert (proposal.state, proposal.note, proposal.ended_by) == ("declined", "Left the company.", None)
+    assert "has ended: Declined" in refusal("approve_proposal", str(proposal.pk), "--by", second.username)
+    assert "Left the company." in page_of(client_of(second), user)
+    assert propose(user, second).state == "open"
+
+
+def test_an_administrator_who_disables_is_named(user: User, first: Staff) -> None:
+    administrator = factories.StaffFactory.create(username=f"a-{uuid.uuid4().hex[:12]}", role="administrator")
+    proposal = propose(user, first)
+    disable(staff=first, reason="Left.", by=administrator)
+    proposal.refresh_from_db()
+    assert (proposal.state, proposal.ended_by) == ("declined", administrator)
+
+
+def test_a_proposer_without_the_right_is_a_refusal_that_says_so(user: User, first: Staff, second: Staff) -> None:
+    proposal = propose(user, first)
+    first.groups.clear()
+    text = refusal("approve_proposal", str(proposal.pk), "--by", second.username)
+    assert f"{first.username}, who proposed this, may not decide any more" in text
+    assert text.split(":")[0] in page_of(client_of(second), user)
+
+
+def test_what_the_database_refuses_is_a_refusal(
+    user: User, first: Staff, second: Staff, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where something changes between the checks of the service and those of the database."""
+    proposal = propose(user, first)
+    set_rule("never")
+    monkeypatch.setattr(compliance, "_check_people", lambda *_: None)
+    with pytest.raises(DecisionRefusedError, match=r"Something has changed meanwhile.*takes one person"):
+        proposals.approve(proposal_id=proposal.pk, by=second)
+
+
+def test_several_approvals_end_each_with_its_own_result(
+    committed_partner: Partner, first: Staff, second: Staff, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users = [new_user(committed_partner) for _ in range(4)]
+    third = reviewer()
+    waiting = [propose(user, by) for user, by in zip(users, (first, third, first, first), strict=True)]
+    for user in users:
+        open_case(client_of(second), user)
+    third.groups.clear()
+    change_status = compliance.change_status
+
+    def failing(**arguments: object) -> StatusChange:
+        if arguments["user"] == users[2]:
+            raise OperationalError
+        return change_status(**arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(compliance, "change_status", failing)
+    refusals = [refused for _proposal, refused in proposals.approve_all(waiting, by=second, source="test")]
+    assert refusals[0] == refusals[3] == ""
+    assert "may not decide any more" in refusals[1]
+    assert "The database refused this" in refusals[2]
+
+
+# --- What both saw ---
+
+
+def test_the_pack_has_what_both_people_saw(user: User, first: Staff, second: Staff) -> None:
+    for staff in (first, second):
+        open_case(client_of(staff), user)
+    proposals.approve(proposal_id=propose(user, first).pk, by=second)
+    seen = [(record["what"], record["by"], record["openSeconds"] is not None) for record in decided_on(user)]
+    assert seen == [("proposal", first.username, True), ("decision", second.username, True)]
+
+
+def test_the_note_of_the_proposer_is_in_the_list(user: User, first: Staff, second: Staff) -> None:
+    propose(user, first, "The passport was seen in the branch.")
+    page = client_of(second).get("/admin/users/proposal/").content.decode()
+    assert "The passport was seen in the branch." in page
+
+
+# --- By command as in the back office ---
+
+
+def test_a_claim_of_somebody_else_is_respected_or_taken_over(user: User, first: Staff, second: Staff) -> None:
+    set_rule("never")
+    claims.claim(user=user, staff=first)
+    decide = ("change_user_status", user.partner.slug, user.external_id, "active", "--reason", "Seen.")
+    assert f"{first.username} has claimed this case" in refusal(*decide, "--by", second.username)
+    assert outcome(*decide, "--by", second.username, "--take-over")["status"] == "active"
+    taken = AccessRecord.objects.filter(user=user, kind=AccessKind.CLAIMED).latest("id")
+    assert (taken.staff, taken.detail) == (second, f"Taken over from {first.username}.")
+
+
+@pytest.mark.parametrize("command", ["propose_user_status", "change_user_status"])
+def test_a_reason_code_is_one_of_the_moves(user: User, first: Staff, command: str) -> None:
+    arguments = (user.partner.slug, user.external_id, "active", "--reason", "x", "--by", first.username)
+    text = refusal(command, *arguments, "--reason-code", "verifed")
+    assert "Unknown reason code; one of: verified" in text
