@@ -1,4 +1,6 @@
-"""Removes expired rows: idempotency records, used signatures, deliveries, requests of sandbox partners, events."""
+"""Removes expired rows: idempotency records, used signatures, deliveries, requests and acts of sandbox partners, API
+keys, events.
+"""
 
 from datetime import timedelta
 
@@ -6,6 +8,8 @@ from partners import request_log
 from partners.api import idempotency
 from partners.db import statements
 from partners.models import WebhookEndpoint
+from partners.models.audit import SANDBOX_DAYS
+from partners.models.partner import KEY_DAYS, KEY_ENDED_AT
 
 # The largest CLOCK_SKEW_SECONDS that the settings allow, and a margin for differing clocks.
 SIGNATURE_WINDOW = timedelta(seconds=3600) + timedelta(hours=1)
@@ -17,13 +21,17 @@ _DELETE = """
     WITH deleted AS (
         DELETE FROM {table}
          WHERE ctid = ANY(ARRAY(
-               SELECT ctid FROM {table} WHERE {time} >= %s::timestamptz AND {time} < now() - %s::interval
+               SELECT ctid FROM {table} WHERE {time} >= %s::timestamptz AND {time} < now() - %s::interval {more}
                 ORDER BY {time} LIMIT %s {lock}))
-     RETURNING {time})
-    SELECT count(*), max({time}) FROM deleted
+     RETURNING {time} AS time)
+    SELECT count(*), max(time) FROM deleted
 """
 # A row that is locked by a request is being renewed.
 _SKIP = "FOR UPDATE SKIP LOCKED"
+
+_BY_SANDBOX = """
+    AND actor_kind = 'partner' AND actor IN (SELECT slug FROM partners_partner WHERE mode = 'sandbox')
+"""
 
 _FEEDS = "SELECT partner_id FROM partners_eventfeed WHERE purged_position < last_position ORDER BY partner_id"
 # It keeps those of EVENTS_KEPT (partners/migrations/0003_feed_functions.py).
@@ -31,21 +39,23 @@ _PURGE_EVENTS = "SELECT purged FROM partners_purge_events(%s, %s)"
 
 
 def purge_expired(*, batch_size: int) -> list[int]:
-    """Remove expired idempotency records (contract, section 4), signatures, deliveries, requests of
-    sandbox partners (section 11) and events.
+    """Remove expired idempotency records (contract, section 4), signatures, deliveries, requests and acts of
+    sandbox partners (section 11), API keys that ended long ago, and events.
 
     Returns their numbers, in this order. Removed webhooks go when their last delivery has gone (section 10).
     Safe while serving: each batch is a transaction of its own, and stays removed if a later one fails.
     """
     rows = [
-        _purge(_DELETE.format(table=table, time=time, lock=lock), age, batch_size)
-        for table, time, age, lock in (
-            ("partners_idempotencyrecord", "completed_at", idempotency.WINDOW, _SKIP),
+        _purge(_DELETE.format(table=table, time=time, more=more, lock=lock), age, batch_size)
+        for table, time, age, more, lock in (
+            ("partners_idempotencyrecord", "completed_at", idempotency.WINDOW, "", _SKIP),
             # The serving role may not update these rows, and therefore not lock them.
-            ("partners_usedsignature", "signed_at", SIGNATURE_WINDOW, ""),
+            ("partners_usedsignature", "signed_at", SIGNATURE_WINDOW, "", ""),
             # Before the events, of which it leaves little to do.
-            ("partners_webhookdelivery", "created_at", EVENTS_KEPT, _SKIP),
-            ("partners_sandboxrequest", "created_at", request_log.KEPT, ""),
+            ("partners_webhookdelivery", "created_at", EVENTS_KEPT, "", _SKIP),
+            ("partners_sandboxrequest", "created_at", request_log.KEPT, "", ""),
+            ("partners_auditentry", "at", timedelta(days=SANDBOX_DAYS), _BY_SANDBOX, ""),
+            ("partners_apikey", KEY_ENDED_AT, timedelta(days=KEY_DAYS), "", ""),
         )
     ]
     WebhookEndpoint.objects.filter(removed_at__isnull=False, deliveries=None).delete()

@@ -6,6 +6,7 @@ from typing import Any
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 
+from partners.api.errors import ConflictError
 from partners.api.idempotency import KeyUse
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
@@ -31,20 +32,25 @@ class ApiKeyRotation(SandboxView):
         tags=["Sandbox keys"],
         summary="Rotate your API key",
         description="Issues a key and a secret in place of those that sign this request, which end with the overlap, or"
-        " at their own end where that is sooner. They are shown this once, and the response is not stored: an"
-        " Idempotency-Key is refused. If the response is lost, rotate again: so leave an overlap. For sandbox partners"
-        " only.",
+        " at their own end where that is sooner. An end that staff gave the old key is the new one's too. Both are"
+        " shown this once, and the response is not stored: an Idempotency-Key is refused. If the response is lost,"
+        " rotate again: so leave an overlap. For sandbox partners only.",
         examples=[schema.ROTATION],
         responses={
             201: success(RotatedKeySerializer, "The new key.", schema.ROTATED_KEY),
-            **error_responses(*schema.ONCE, schema.PATH_NOT_FOUND, bodies=True),
+            **error_responses(
+                *schema.ONCE,
+                schema.PATH_NOT_FOUND,
+                ConflictError("A partner has at most 10 API keys in force. Revoke one first."),
+                bodies=True,
+            ),
         },
     )
     def post(self, request: PartnerRequest) -> HttpResponse:
         return self.write()
 
     def perform(self) -> dict[str, Any]:
-        """Rotate the key. Raises BadRequestError, SignatureRefusedError."""
+        """Rotate the key. Raises BadRequestError, ConflictError, SignatureRefusedError."""
         overlap = timedelta(hours=self.validated().validated_data["overlap_hours"])
         old = ApiKey.objects.get(pk=self.request.user.key_id)
         try:
@@ -52,5 +58,7 @@ class ApiKeyRotation(SandboxView):
         except keys.NotInForceError:
             # A simultaneous request has ended it.
             raise unauthorized(self.request, AuthenticationFailure.NOT_IN_FORCE) from None
+        except keys.LimitReachedError as error:
+            raise ConflictError(error.messages[0]) from None
         old.refresh_from_db(fields=["expires_at"])
         return {"apiKey": issued.api_key, "secret": issued.secret, "expiresAt": old.expires_at}

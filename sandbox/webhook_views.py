@@ -84,7 +84,7 @@ class WebhookCollection(SandboxView):
     )
     def post(self, request: PartnerRequest) -> HttpResponse:
         # It resolves a name: not in the write's transaction.
-        with faults.slow_slot(WAIT_SECONDS):
+        with faults.slow_slot(request.user.partner_id, WAIT_SECONDS):
             self.webhook = self.validated().validated_data
         return self.write()
 
@@ -192,8 +192,8 @@ class WebhookTest(WebhookView):
         tags=["Sandbox webhooks"],
         summary="Send a test to a webhook",
         description="One event `webhook.test`, sent now, also to a disabled webhook; it is in no feed, and its result"
-        " disables nothing. The webhook has 4 seconds to respond. An Idempotency-Key has no effect. For sandbox"
-        " partners only.",
+        " disables nothing. The webhook has 4 seconds to respond. One test at a time: a second is a 503 with"
+        " Retry-After. An Idempotency-Key has no effect. For sandbox partners only.",
         parameters=[schema.WEBHOOK_ID],
         examples=[schema.TEST],
         responses={
@@ -212,7 +212,10 @@ class WebhookTest(WebhookView):
         # It costs a start 0.3 s and a process 6 MB.
         from partners.webhooks import delivering  # noqa: PLC0415
 
-        with faults.slow_slot(WAIT_SECONDS):
+        # Before it takes a slot.
+        self.endpoint = self.get_endpoint(webhook_id)
+        self.validated()
+        with faults.slow_slot(request.user.partner_id, WAIT_SECONDS):
             self.write()
             # After the commit; an attempt before the last was rolled back, for a deadlock.
             outcome = delivering.finish_test(self.job, seconds=TEST_SECONDS)
@@ -222,13 +225,11 @@ class WebhookTest(WebhookView):
         return self.read({"status": outcome.status, "milliseconds": milliseconds, "error": error})
 
     def perform(self, webhook_id: str) -> dict[str, Any]:
-        """Begin the test, which the webhook's row has then. Raises BadRequestError, NotFoundError, UnavailableError."""
+        """Begin the test, which the webhook's row has then. Raises UnavailableError, NotFoundError."""
         from partners.webhooks import delivering  # noqa: PLC0415
 
-        endpoint = self.get_endpoint(webhook_id)
-        self.validated()
         try:
-            self.job = delivering.begin_test(endpoint=endpoint)
+            self.job = delivering.begin_test(endpoint=self.endpoint, is_only=True)
         except delivering.BusyError:
             # Not for the alerts.
             request_context.is_simulated = True

@@ -202,7 +202,7 @@ class PartnerAPIView(APIView):
             nonlocal has_waited
             if not has_waited:
                 has_waited = True
-                faults.wait()
+                faults.wait(self.request.user.partner_id)
             self.request.rows = rows
             result = self.perform(**self.kwargs)
             body = self.renderer.render(self.response_serializer_class(result).data)

@@ -14,8 +14,10 @@ from typing import Any
 
 import structlog
 from cryptography.fernet import InvalidToken
+from django.core.exceptions import ValidationError
 from django.db import DatabaseError, InterfaceError, transaction
 from django.db.models.functions import Least, Now
+from django.utils.translation import gettext as _
 
 from partners import encryption
 from partners.db import statements
@@ -34,6 +36,8 @@ MAX_OVERLAP = timedelta(days=30)
 # 100 years. PostgreSQL knows times after the year 9999, which Python cannot read.
 MAX_DAYS = 36_500
 CACHE_SIZE = 10_000
+# Of a partner, in force at once (contract, section 11).
+MAX_KEYS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,10 @@ class IssuedKey:
     record: ApiKey
     api_key: str = field(repr=False)
     secret: str = field(repr=False)
+
+
+class LimitReachedError(ValidationError):
+    """MAX_KEYS of the partner are in force."""
 
 
 class NotInForceError(ValueError):
@@ -95,7 +103,7 @@ def visible_prefix(api_key: str) -> str:
 
 
 def issue(*, partner: Partner, label: str = "", expires_at: datetime | None = None) -> IssuedKey:
-    """Create a key and a secret, each of 256 random bits."""
+    """Create a key and a secret, each of 256 random bits. Raises LimitReachedError, ValidationError."""
     api_key = KEY_PREFIXES[Mode(partner.mode)] + secrets.token_urlsafe(ENTROPY_BYTES)
     secret = SECRET_PREFIXES[Mode(partner.mode)] + secrets.token_urlsafe(ENTROPY_BYTES)
     record = ApiKey(
@@ -107,7 +115,14 @@ def issue(*, partner: Partner, label: str = "", expires_at: datetime | None = No
         expires_at=expires_at,
     )
     record.full_clean(validate_unique=False, validate_constraints=False)
-    record.save(force_insert=True)
+    with transaction.atomic():
+        # One of two that are issued at once sees the other.
+        Partner.objects.select_for_update(no_key=True).get(pk=partner.pk)
+        if ApiKey.objects.filter(in_force(), partner=partner).count() >= MAX_KEYS:
+            raise LimitReachedError(
+                _("A partner has at most %(limit)d API keys in force. Revoke one first.") % {"limit": MAX_KEYS}
+            )
+        record.save(force_insert=True)
     return IssuedKey(record, api_key, secret)
 
 
@@ -127,8 +142,10 @@ def revoke(record: ApiKey) -> None:
 def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
     """Issue a new key, and have the old one expire after `overlap` or at its own expiry, whichever is sooner.
 
-    Uses the database's clock, as find_caller does: an overlap of zero ends the old key at once.
-    Raises NotInForceError if the old key is not in force, ValueError if the overlap is not from zero to MAX_OVERLAP.
+    The new key expires when the old one was to when it was issued: the end that staff gave it. Uses the database's
+    clock, as find_caller does: an overlap of zero ends the old key at once.
+    Raises NotInForceError if the old key is not in force, ValueError if the overlap is not from zero to MAX_OVERLAP,
+    LimitReachedError.
     """
     if not timedelta() <= overlap <= MAX_OVERLAP:
         raise ValueError(f"The overlap must be from 0 to {MAX_OVERLAP // timedelta(hours=1)} hours.")
@@ -139,7 +156,14 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
             raise NotInForceError(f"{record.prefix} is no longer in force: issue a new key instead.")
         # LEAST ignores nulls.
         ApiKey.objects.filter(pk=old.pk).update(expires_at=Least(Now() + overlap, "expires_at"))
-        return issue(partner=old.partner, label=old.label)
+        return issue(partner=old.partner, label=old.label, expires_at=_expiry_at_issue(old))
+
+
+def _expiry_at_issue(record: ApiKey) -> datetime | None:
+    # Since then a rotation may have brought it forward.
+    history: Any = record.history  # type: ignore[attr-defined]  # pghistory's
+    expires_at: datetime | None = history.earliest("pgh_id").expires_at
+    return expires_at
 
 
 _FIND_CALLER = f"""

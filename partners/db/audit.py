@@ -16,7 +16,14 @@ from partners.db import statements
 from partners.db.endings import Ending
 from partners.db.history_context import PRESENT
 from partners.db.statements import Query
-from partners.db.triggers import DeleteEvent, InsertEvent, PermanentTrigger, UpdateEvent, append_only, json_object
+from partners.db.triggers import (
+    DeleteEvent,
+    InsertEvent,
+    PermanentTrigger,
+    UpdateEvent,
+    append_only,
+    json_object,
+)
 
 T = TypeVar("T", bound=type[models.Model])
 
@@ -27,6 +34,7 @@ COLUMNS: dict[str, Any] = {}
 
 # Who acts, by the names in the context, the first that is there; the kind of actor with it.
 _ACTORS = {"staff": "staff", "by": "staff", "operator": "operator", "partner": "partner"}
+_ENDS_WITH_ROW = Ending(expires="with the row", kept="who changed one that is there stays known")
 _HISTORY_ENDING = Ending(kept="who changed it stays known; no user is in it")
 # What the context has beside the actor.
 _CIRCUMSTANCES = ("operator", "command", "key", "requestId", "source", "reason")
@@ -117,6 +125,7 @@ def tracked(
     hidden: Sequence[str] = (),
     shown: Sequence[str] | None = None,
     app_label: str | None = None,
+    goes_with_row: bool = False,
 ) -> Callable[[T], T]:
     """Keep the history of a model's rows, with who changed them, and a line in the audit log for each change.
 
@@ -124,6 +133,7 @@ def tracked(
     by mere use. action: the first part of the actions, such as `partner`. object: SQL with the columns of NEW.
     detail: further values of a line, SQL by name. hidden: fields whose values the line leaves out. shown: those that
     the line names; all by default. app_label: the app of the history, for a proxy of a library's model.
+    goes_with_row: whether the history of a row that is deleted may be deleted too.
     """
     events = [InsertEvent(), UpdateEvent()] + ([DeleteEvent()] if labels.removed else [])
     for event, label in zip(("created", "changed", "removed"), labels, strict=True):
@@ -134,6 +144,7 @@ def tracked(
         COLUMNS.update((name, model._meta.get_field(name)) for name in fields)  # noqa: SLF001
         named = f"{model.__name__}Event"
         named_columns = fields if shown is None else shown
+        gone = f"NOT EXISTS (SELECT FROM {model._meta.db_table} WHERE id = OLD.pgh_obj_id)"  # noqa: SLF001
         app = app_label or model._meta.app_label  # noqa: SLF001 - Django's public name for it
         pghistory.create_event_model(
             model,
@@ -150,12 +161,12 @@ def tracked(
                 # pghistory's own is a 32-bit integer.
                 "pgh_id": models.BigAutoField(primary_key=True),
                 "serving_privileges": ("SELECT",),
-                "ending": _HISTORY_ENDING,
+                "ending": _ENDS_WITH_ROW if goes_with_row else _HISTORY_ENDING,
             },
             meta={
                 "default_permissions": (),
                 "triggers": [
-                    *append_only(),
+                    *append_only(deletable=gone if goes_with_row else ""),
                     _history_entry(
                         f"{app}_{named.lower()}",
                         action,

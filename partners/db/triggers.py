@@ -75,18 +75,20 @@ _IS_ERASING = """
     """
 
 
-def append_only(*operations: Any) -> Sequence[pgtrigger.Trigger]:
+def append_only(*operations: Any, deletable: str = "") -> Sequence[pgtrigger.Trigger]:
     """Triggers that refuse UPDATE and DELETE, or only `operations`, and TRUNCATE.
 
-    Rows go with their user: the function that erases one may delete them, and nobody else.
+    Rows go with their user: the function that erases one may delete them, and nobody else. deletable: SQL of OLD,
+    whether a row has served its time.
     """
+    is_deletable = f"IF {deletable} THEN RETURN OLD; END IF; " if deletable else ""
     return [
         PermanentTrigger(
             name=f"no_{str(operation).lower()}",
             when=pgtrigger.Before,
             operation=operation,
             level=pgtrigger.Statement if operation is pgtrigger.Truncate else pgtrigger.Row,
-            func=(_IS_ERASING if operation is pgtrigger.Delete else "")
+            func=(_IS_ERASING + is_deletable if operation is pgtrigger.Delete else "")
             + refuse("This table refuses it: its rows are kept for good."),
         )
         for operation in (*(operations or (pgtrigger.Update, pgtrigger.Delete)), pgtrigger.Truncate)

@@ -23,8 +23,12 @@ class ActorKind(models.TextChoices):
 EXTERNAL_ID = KeyTextTransform("externalId", "detail")
 
 
+# How long the lines of what sandbox partners do by themselves are kept (contract, section 11).
+SANDBOX_DAYS = 90
+
+
 class AuditEntry(models.Model):
-    """An act: who did what to what. Never updated or deleted."""
+    """An act: who did what to what. Never updated; deleted only where a sandbox partner did it, after SANDBOX_DAYS."""
 
     # The clock's, as the lines of a transaction have an order.
     at = models.DateTimeField(_("at"), db_default=Func(function="clock_timestamp"), editable=False)
@@ -40,8 +44,13 @@ class AuditEntry(models.Model):
     EXPORTED = register("auditLog.exported", _("Audit log exported"))
 
     # The time is the database's.
-    serving_privileges = ("SELECT", "INSERT (actor, actor_kind, action, object, detail)")
-    ending = Ending(with_user=True, where="object = ANY(ids)", kept="acts on anything else, and the erasures")
+    serving_privileges = ("SELECT", "INSERT (actor, actor_kind, action, object, detail)", "DELETE")
+    ending = Ending(
+        with_user=True,
+        where="object = ANY(ids)",
+        expires=f"what a sandbox partner did by itself, after {SANDBOX_DAYS} days",
+        kept="acts on anything else, and the erasures",
+    )
 
     class Meta:
         verbose_name = _("audit log entry")
@@ -57,6 +66,7 @@ class AuditEntry(models.Model):
             models.Index(fields=("object", "at", "id"), name="audit_of_object"),
             models.Index(fields=("action", "at", "id"), name="audit_of_action"),
             models.Index(EXTERNAL_ID, "at", "id", name="audit_of_external_id"),
+            models.Index(fields=("at",), condition=Q(actor_kind=ActorKind.PARTNER), name="audit_of_partners"),
         )
         triggers = (
             PermanentTrigger(
@@ -76,7 +86,12 @@ class AuditEntry(models.Model):
                     RETURN NEW;
                 """,
             ),
-            *append_only(),
+            *append_only(
+                deletable=f"""
+                    OLD.actor_kind = 'partner' AND OLD.at < now() - interval '{SANDBOX_DAYS} days' AND EXISTS (
+                        SELECT FROM partners_partner p WHERE p.slug = OLD.actor AND p.mode = 'sandbox')
+                """
+            ),
         )
 
     def __str__(self) -> str:

@@ -7,13 +7,13 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
-from django.db.models.functions import Now
+from django.db.models.functions import Least, Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from partners.db.audit import Labels, tracked
 from partners.db.endings import Ending
-from partners.db.triggers import PermanentTrigger, refuse
+from partners.db.triggers import PermanentTrigger, append_only, refuse
 from partners.rates import parse_rate
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -134,6 +134,11 @@ KEY_PREFIXES = {Mode.LIVE: "psi_key_", Mode.SANDBOX: "psi_test_key_"}
 
 _PREFIX_BY_MODE = " ".join(f"WHEN '{mode.value}' THEN '{prefix}'" for mode, prefix in KEY_PREFIXES.items())
 
+# How long a key is kept after its end: then its lines in the audit log are left of it.
+KEY_DAYS = 365
+# SQL, null of one without an end.
+KEY_ENDED_AT = "least(revoked_at, expires_at)"
+
 _IDENTITY = "{0}.id, {0}.partner_id, {0}.prefix, {0}.digest, {0}.created_at"
 _KEY_TRIGGERS = [
     PermanentTrigger(
@@ -149,6 +154,16 @@ _KEY_TRIGGERS = [
             END IF;
             RETURN NEW;
         """,
+    ),
+    *append_only(
+        pgtrigger.Delete,
+        deletable=f"least(OLD.revoked_at, OLD.expires_at) < now() - interval '{KEY_DAYS} days'",
+    ),
+    PermanentTrigger(
+        name="history_goes",
+        when=pgtrigger.After,
+        operation=pgtrigger.Delete,
+        func="DELETE FROM partners_apikeyevent WHERE pgh_obj_id = OLD.id; RETURN NULL;",
     ),
     *(
         PermanentTrigger(
@@ -186,6 +201,7 @@ _KEY_TRIGGERS = [
     object="NEW.prefix",
     detail={"partner": "(SELECT slug FROM partners_partner WHERE id = NEW.partner_id)"},
     shown=("label", "expires_at", "revoked_at"),
+    goes_with_row=True,
 )
 class ApiKey(models.Model):
     """A partner's API key and its secret (partners/authentication/keys.py)."""
@@ -201,13 +217,19 @@ class ApiKey(models.Model):
     # Accurate to LAST_USED_INTERVAL: a write per request would cost more than the request.
     last_used_at = models.DateTimeField(_("last used at"), null=True, editable=False)
 
-    serving_privileges = ("SELECT", "INSERT", "UPDATE (encrypted_secret, expires_at, revoked_at, last_used_at)")
-    ending = Ending(kept="histories name keys; a key is a business's")
+    serving_privileges = (
+        "SELECT",
+        "INSERT",
+        "UPDATE (encrypted_secret, expires_at, revoked_at, last_used_at)",
+        "DELETE",
+    )
+    ending = Ending(expires="a year after its end, with its history", kept="one that has not ended")
 
     class Meta:
         verbose_name = _("API key")
         verbose_name_plural = _("API keys")
         ordering = ("-created_at", "-id")
+        indexes = (models.Index(Least("revoked_at", "expires_at"), name="api_key_ended"),)
         triggers = _KEY_TRIGGERS
 
     def __str__(self) -> str:

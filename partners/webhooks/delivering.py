@@ -22,7 +22,7 @@ from partners.models import WebhookEndpoint
 from partners.webhooks import endpoints
 from partners.webhooks.deliveries import create_test
 from partners.webhooks.fan_out import fan_out
-from partners.webhooks.leases import MAX_AT_ONCE, Lease, has_room, lease, lease_delivery
+from partners.webhooks.leases import MAX_AT_ONCE, Lease, has_room, is_tested, lease, lease_delivery
 from partners.webhooks.results import Outcome, record, record_all
 from partners.webhooks.sending import Sender
 
@@ -209,9 +209,12 @@ def send_test(*, endpoint: WebhookEndpoint) -> Outcome:
     return finish_test(job)
 
 
-def begin_test(*, endpoint: WebhookEndpoint) -> Job:
-    """Create a `webhook.test`, leased before another process can see it, within a transaction. Raises BusyError."""
-    if not has_room(endpoint):
+def begin_test(*, endpoint: WebhookEndpoint, is_only: bool = False) -> Job:
+    """Create a `webhook.test`, leased before another process can see it, within a transaction. Raises BusyError.
+
+    is_only: not while another test of the partner is under way, in whatever process.
+    """
+    if (is_only and is_tested(endpoint.partner_id)) or not has_room(endpoint):
         raise BusyError(f"{MAX_AT_ONCE} requests to it are under way: try again in a few seconds.")
     return _jobs([lease_delivery(create_test(endpoint=endpoint))])[0]
 

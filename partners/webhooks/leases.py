@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from partners.db import statements
 from partners.db.statements import Query
 from partners.events.wire import event_object
-from partners.models import RECEIVES_EVENTS, WebhookDelivery, WebhookEndpoint
+from partners.models import RECEIVES_EVENTS, DeliveryState, Partner, WebhookDelivery, WebhookEndpoint
 from partners.rfc_3339 import format_timestamp
 
 # Attempts for one endpoint at once, by all processes together.
@@ -133,6 +133,16 @@ def has_room(endpoint: WebhookEndpoint) -> bool:
     """Whether one more delivery may be leased; the endpoint is locked until the transaction ends."""
     WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
     return endpoint.deliveries.filter(leased_until__gt=Now()).count() < MAX_AT_ONCE
+
+
+def is_tested(partner_id: int) -> bool:
+    """Whether a test of one of the partner's endpoints is under way; the partner is locked until the transaction ends.
+
+    One of two that begin at once sees the other.
+    """
+    Partner.objects.select_for_update(no_key=True).get(pk=partner_id)
+    tests = WebhookDelivery.objects.filter(endpoint__partner=partner_id, event__isnull=True)
+    return tests.filter(state=DeliveryState.PENDING, leased_until__gt=Now()).exists()
 
 
 def lease_delivery(delivery: WebhookDelivery) -> Lease:

@@ -21,9 +21,9 @@ READ = {"SELECT"}
 ADD = {"SELECT", "INSERT"}
 
 GRANTS = {
-    # Partners and their keys: never removed; a key's owner, prefix and digest never changed.
+    # A key's owner, prefix and digest never change; a trigger keeps it until a year after its end.
     "partners_partner": ADD | {"UPDATE (enabled, name, rate_limit)"},
-    "partners_apikey": ADD | {"UPDATE (encrypted_secret, expires_at, last_used_at, revoked_at)"},
+    "partners_apikey": ADD | {"UPDATE (encrypted_secret, expires_at, last_used_at, revoked_at)", "DELETE"},
     # What serves its time and goes.
     "partners_idempotencyrecord": ADD
     | {"UPDATE (body, completed_at, fingerprint, location, method, path, status)", "DELETE"},
@@ -83,7 +83,7 @@ GRANTS = {
     "transactions_documentwithdrawal": ADD,
     "django_admin_log": set(),
     # The audit log, and the histories that write to it; the time of a line is the database's.
-    "partners_auditentry": READ | {"INSERT (action, actor, actor_kind, detail, object)"},
+    "partners_auditentry": READ | {"INSERT (action, actor, actor_kind, detail, object)", "DELETE"},
     "partners_partnerevent": READ,
     "partners_apikeyevent": READ,
     "partners_webhookendpointevent": READ,

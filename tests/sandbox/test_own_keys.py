@@ -10,7 +10,9 @@ from django.utils import timezone
 from partners.api.idempotency import ALREADY_RECEIVED
 from partners.authentication import keys
 from partners.models import ApiKey, AuditEntry, IdempotencyRecord, Partner
+from tests import factories
 from tests.support.client import PartnerClient, Transport, now
+from tests.support.commands import refusal
 from tests.support.responses import assert_error
 
 ROTATE = "/v1/sandbox/api-keys/rotate"
@@ -65,6 +67,34 @@ def test_a_key_that_was_rotated_may_be_rotated_again_and_ends_no_later(sandbox: 
     again, second = rotate(sandbox, overlapHours=100)
     assert first == second
     assert again.get(PING).status == 200
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_the_new_key_keeps_the_end_that_staff_gave(sandbox_partner: Partner, transport: Transport, times: int) -> None:
+    ends = timezone.now() + timedelta(days=40)
+    issued = keys.issue(partner=sandbox_partner, expires_at=ends)
+    client = PartnerClient(issued.api_key, issued.secret, transport)
+    # The first rotation brings the old key's own end forward.
+    for _ in range(times):
+        new, old_ends = rotate(client, overlapHours=1)
+    assert old_ends < ends
+    assert keys.find(new.api_key).expires_at == ends
+    newest, _ = rotate(new)
+    assert keys.find(newest.api_key).expires_at == ends
+
+
+def test_an_eleventh_key_is_a_conflict(sandbox: PartnerClient, sandbox_partner: Partner) -> None:
+    others = [keys.issue(partner=sandbox_partner).record for _ in range(9)]
+    keys.issue(partner=factories.PartnerFactory.create())
+    assert "10 API keys" in assert_error(sandbox.post(ROTATE, {}), 409)["message"]
+    assert keys.find(sandbox.api_key).expires_at is None
+    assert "10 API keys" in refusal("issue_api_key", sandbox_partner.slug)
+    assert "10 API keys" in refusal("rotate_api_key", others[0].prefix)
+    keys.revoke(others[0])
+    rotate(sandbox)
+    # Without an overlap they are as many as before.
+    client, _ = rotate(sandbox, overlapHours=0)
+    assert client.get(PING).status == 200
 
 
 def test_the_key_that_signed_is_rotated_alone(sandbox: PartnerClient, sandbox_partner: Partner) -> None:

@@ -12,6 +12,7 @@ from unittest.mock import Mock
 
 import pytest
 from django.db import connection
+from django.db.models.functions import Now
 
 from partners.api import idempotency
 from partners.api.sandbox import faults
@@ -27,7 +28,7 @@ from partners.models import (
 from partners.webhooks import addresses, endpoints
 from sandbox import webhook_views
 from tests import factories
-from tests.support.client import PartnerClient, Response, now
+from tests.support.client import PartnerClient, Response, Transport, now
 from tests.support.receiver import Receiver, Reply
 from tests.support.responses import assert_error
 from tests.support.timeouts import WAIT_SECONDS
@@ -346,13 +347,43 @@ def test_a_test_waits_for_room_like_any_delivery(sandbox: PartnerClient, loopbac
     assert receiver.requests == []
 
 
+def test_one_test_of_a_partner_at_a_time(
+    sandbox: PartnerClient, sandbox_partner: Partner, loopback: None, receiver: Receiver
+) -> None:
+    webhook, other = add(sandbox, receiver.url), add(sandbox, receiver.url)
+    under_way = WebhookDelivery.objects.create(
+        endpoint_id=other["webhookId"], type="webhook.test", leased_until="2999-01-01T00:00:00Z"
+    )
+    response = sandbox.post(item(webhook, "/test"), {})
+    assert_error(response, 503)
+    assert response.header("Retry-After")
+    WebhookDelivery.objects.filter(pk=under_way.pk).update(leased_until=None, state="failed", ended_at=Now())
+    assert sandbox.post(item(webhook, "/test"), {}).json()["status"] == 204
+
+
+def test_a_partner_s_slow_request_holds_up_no_other_partner(
+    sandbox: PartnerClient, loopback: None, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, transport: Transport
+) -> None:
+    monkeypatch.setattr(webhook_views, "WAIT_SECONDS", 0.01)
+    partner = factories.PartnerFactory.create(mode="sandbox")
+    slow = factories.client_of(partner, transport)
+    webhook, of_slow = add(sandbox, receiver.url), add(slow, receiver.url)
+    with faults.slow_slot(partner.pk):
+        assert_error(slow.post(item(of_slow, "/test"), {}), 503)
+        assert_error(slow.get("/v1/ping", headers={faults.HEADER: "slow"}), 503)
+        # A slot is taken once the request is found valid.
+        assert codes(slow.post(item(of_slow, "/test"), {"event": 1})) == {"event": "unknown"}
+        assert_error(slow.post(f"{WEBHOOKS}/{KEY}/test", {}), 404)
+        assert sandbox.post(item(webhook, "/test"), {}).json()["status"] == 204
+
+
 @pytest.mark.parametrize("name", ["", "/test"])
 def test_few_requests_that_may_take_seconds_run_at_once(
     sandbox: PartnerClient, any_host: None, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     webhook = add(sandbox)
     monkeypatch.setattr(webhook_views, "WAIT_SECONDS", 0.01)
-    with faults.slow_slot(), faults.slow_slot():
+    with faults.slow_slot(-1), faults.slow_slot(-2):
         response = sandbox.post(item(webhook, name), {}) if name else sandbox.post(WEBHOOKS, {"url": URL})
     assert_error(response, 503)
     assert response.header("Retry-After")

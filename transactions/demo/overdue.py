@@ -18,7 +18,7 @@ def make_overdue(user: User) -> None:
     No role may do this, as the rows never change: so the owner, for this one row, without its triggers. It waits for
     transactions that use the table.
     """
-    due = Requirement.objects.filter(user=user, closure__isnull=True, due_at__gt=timezone.now())
+    due = Requirement.objects.filter(user=user, closed_at=None, due_at__gt=timezone.now())
     if not (found := list(due.values_list("pk", flat=True))):
         return
     owner = connections[serving_role.OWNER]

@@ -10,13 +10,16 @@ from django.utils.translation import gettext_lazy as _
 
 from partners.db.audit import entry_trigger, register
 from partners.db.history_context import PRESENT
-from partners.db.triggers import PermanentTrigger, json_object, refuse
+from partners.db.triggers import PermanentTrigger, append_only, json_object, refuse
 from partners.events.outbox import insert_entry
 from partners.models import EventType
 from users.models.requirement_columns import QueueSection
 from users.models.statuses import ENDED_STATUSES, Status
 
+# Of a user: those that are not closed, and all; and the answers to one.
 MAX_REQUIREMENTS = 10
+MAX_REQUIREMENTS_EVER = 1_000
+MAX_RESPONSES = 100
 MAX_DUE_DAYS = 90
 
 _ENDED = ", ".join(f"'{status.value}'" for status in ENDED_STATUSES)
@@ -29,6 +32,11 @@ _IS_ANSWERED = "EXISTS (SELECT FROM users_requirementresponse a WHERE a.requirem
 STATE = f"CASE WHEN {_IS_CLOSED} THEN 'closed' WHEN {_IS_ANSWERED} THEN 'submitted' ELSE 'open' END"
 
 _PROFILE_EVENT = "(SELECT max(e.pgh_id) FROM users_userevent e WHERE e.pgh_obj_id = {user})"
+
+
+def _has(rows: str, count: int) -> str:
+    """SQL: whether there are so many rows; no more are read."""
+    return f"(SELECT count(*) FROM (SELECT FROM {rows} LIMIT {count}) AS found) = {count}"
 
 
 def _section(open_ones: str, submitted: str) -> str:
@@ -56,13 +64,13 @@ def refresh(users: str) -> str:
                                count(*) FILTER (WHERE r.state = 'open') AS open,
                                count(*) FILTER (WHERE r.state = 'submitted') AS submitted,
                                min(r.due_at) FILTER (WHERE r.state = 'open') AS due_at,
-                               max(r.answered_at) AS answered_at
+                               greatest(o.answered_at, max(r.answered_at)) AS answered_at
                           FROM users_user o
                           LEFT JOIN LATERAL (
                                SELECT q.due_at, {STATE.format(id="q.id")} AS state,
-                                      (SELECT max(a.created_at) FROM users_requirementresponse a
-                                        WHERE a.requirement_id = q.id) AS answered_at
-                                 FROM users_requirement q WHERE q.user_id = o.id) r ON true
+                                      (SELECT a.created_at FROM users_requirementresponse a
+                                        WHERE a.requirement_id = q.id ORDER BY a.id DESC LIMIT 1) AS answered_at
+                                 FROM users_requirement q WHERE q.user_id = o.id AND q.closed_at IS NULL) r ON true
                          WHERE o.id IN ({users})
                          GROUP BY o.id) s) n
          WHERE u.id = n.id;
@@ -104,9 +112,13 @@ REQUIREMENT_TRIGGERS = [
                 {refuse("Nothing is asked about a user who is rejected or closed.")}
             END IF;
             IF (SELECT count(*) FROM users_requirement r
-                 WHERE r.user_id = NEW.user_id AND NOT {_IS_CLOSED.format(id="r.id")}) >= {MAX_REQUIREMENTS} THEN
+                 WHERE r.user_id = NEW.user_id AND r.closed_at IS NULL) >= {MAX_REQUIREMENTS} THEN
                 {refuse(f"A user has at most {MAX_REQUIREMENTS} requirements that are not closed.")}
             END IF;
+            IF {_has("users_requirement r WHERE r.user_id = NEW.user_id", MAX_REQUIREMENTS_EVER)} THEN
+                {refuse(f"A user has at most {MAX_REQUIREMENTS_EVER} requirements, closed ones included.")}
+            END IF;
+            NEW.closed_at := NULL;
             NEW.created_at := clock_timestamp();
             NEW.due_at := NEW.created_at + NEW.due_in_days * interval '24 hours';
             NEW.profile_event := {_PROFILE_EVENT.format(user="NEW.user_id")};
@@ -134,6 +146,20 @@ REQUIREMENT_TRIGGERS = [
         actor=_BY,
         user="NEW.user_id",
     ),
+    PermanentTrigger(
+        name="closes_once",
+        when=pgtrigger.Before,
+        operation=pgtrigger.Update,
+        func=f"""
+            IF OLD.closed_at IS NOT NULL OR to_jsonb(OLD) - 'closed_at' <> to_jsonb(NEW) - 'closed_at'
+                OR NEW.closed_at IS DISTINCT FROM (
+                    SELECT c.created_at FROM users_requirementclosure c WHERE c.requirement_id = OLD.id) THEN
+                {refuse("This table refuses it: its rows are kept for good.")}
+            END IF;
+            RETURN NEW;
+        """,
+    ),
+    *append_only(pgtrigger.Delete),
 ]
 
 RESPONSE_TRIGGERS = [
@@ -148,6 +174,9 @@ RESPONSE_TRIGGERS = [
              WHERE r.id = NEW.requirement_id FOR NO KEY UPDATE OF u;
             IF present.status = '{Status.CLOSED.value}' OR {_IS_CLOSED.format(id="NEW.requirement_id")} THEN
                 {refuse("This requirement is closed.")}
+            END IF;
+            IF {_has("users_requirementresponse a WHERE a.requirement_id = NEW.requirement_id", MAX_RESPONSES)} THEN
+                {refuse(f"A requirement has at most {MAX_RESPONSES} answers.")}
             END IF;
             NEW.created_at := clock_timestamp();
             NEW.context := {PRESENT};
@@ -195,6 +224,7 @@ CLOSURE_TRIGGERS = [
         level=pgtrigger.Statement,
         referencing=pgtrigger.Referencing(new="inserted"),  # type: ignore[no-untyped-call]
         func=f"""
+            UPDATE users_requirement r SET closed_at = i.created_at FROM inserted i WHERE r.id = i.requirement_id;
             {refresh(_OF_INSERTED)}
             {_event(f"users_user u WHERE u.id IN ({_OF_INSERTED})", "NULL::uuid")}
             RETURN NULL;
@@ -236,7 +266,7 @@ DECISION_REQUIREMENT_TRIGGERS = [
             IF (SELECT u.queue_section FROM users_user u WHERE u.id = NEW.user_id) <> {QueueSection.COMPLIANCE:d} THEN
                 INSERT INTO users_requirementclosure (requirement_id, by_id, decision_id)
                 SELECT r.id, NEW.by_id, NEW.id FROM users_requirement r
-                 WHERE r.user_id = NEW.user_id AND NOT {_IS_CLOSED.format(id="r.id")};
+                 WHERE r.user_id = NEW.user_id AND r.closed_at IS NULL;
             END IF;
             RETURN NULL;
         """,

@@ -78,6 +78,8 @@ class Requirement(models.Model):
     # The profile as it was: the user's newest UserEvent.
     profile_event = models.BigIntegerField(null=True, editable=False)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+    # When its closure was recorded, by a trigger: the few that are not closed have an index of their own.
+    closed_at = models.DateTimeField(_("closed at"), null=True, editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
     ending = WITH_USER
@@ -88,7 +90,12 @@ class Requirement(models.Model):
         verbose_name = _("requirement")
         verbose_name_plural = _("requirements")
         default_permissions = ("view",)
-        indexes = (models.Index(fields=("user", "created_at", "id"), name="requirement_of_user"),)
+        indexes = (
+            models.Index(fields=("user", "created_at", "id"), name="requirement_of_user"),
+            models.Index(
+                fields=("user", "created_at", "id"), condition=Q(closed_at=None), name="requirement_not_closed"
+            ),
+        )
         constraints = (
             models.CheckConstraint(condition=Q(code__in=RequirementCode.values), name="requirement_code_known"),
             models.CheckConstraint(
@@ -96,7 +103,7 @@ class Requirement(models.Model):
             ),
             models.CheckConstraint(condition=Q(due_in_days__range=(1, MAX_DUE_DAYS)), name="requirement_due_in_days"),
         )
-        triggers = [by_active_staff("by_id"), *REQUIREMENT_TRIGGERS, *append_only()]
+        triggers = [by_active_staff("by_id"), *REQUIREMENT_TRIGGERS]
 
     def __str__(self) -> str:
         return f"{self.code} {self.pk}"

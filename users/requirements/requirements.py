@@ -29,7 +29,12 @@ from users.models import (
     User,
 )
 from users.models.columns import PROFILE_COLUMNS
-from users.models.requirement_triggers import MAX_DUE_DAYS, MAX_REQUIREMENTS
+from users.models.requirement_triggers import (
+    MAX_DUE_DAYS,
+    MAX_REQUIREMENTS,
+    MAX_REQUIREMENTS_EVER,
+    MAX_RESPONSES,
+)
 from users.models.requirements import CLOSURE_NOTE_LENGTH, MESSAGE_LENGTH
 from users.models.statuses import ENDED_STATUSES
 from users.queries import UserSummary
@@ -93,6 +98,8 @@ def why_not_asked(user: User) -> str:
         return _("Nothing is asked about a user who is %(status)s.") % {"status": user.status}
     if user.queue_section != QueueSection.COMPLIANCE and not_closed(user).count() >= MAX_REQUIREMENTS:
         return _("A user has at most %(most)s requirements that are not closed.") % {"most": MAX_REQUIREMENTS}
+    if user.requirements.order_by()[:MAX_REQUIREMENTS_EVER].count() >= MAX_REQUIREMENTS_EVER:
+        return _("A user has at most %(most)s requirements, closed ones included.") % {"most": MAX_REQUIREMENTS_EVER}
     return ""
 
 
@@ -131,6 +138,8 @@ def respond(*, requirement: Requirement, user_status: str, note: str) -> Require
         raise RequirementRefusedError("The user is closed.")
     if RequirementClosure.objects.filter(pk=requirement.pk).exists():
         raise RequirementRefusedError("This requirement is closed.")
+    if requirement.responses.order_by()[:MAX_RESPONSES].count() >= MAX_RESPONSES:
+        raise RequirementRefusedError(f"A requirement has at most {MAX_RESPONSES} answers.")
     response: RequirementResponse = RequirementResponse.objects.create(requirement=requirement, note=note)
     return response
 
@@ -155,20 +164,20 @@ def with_requirements(user: UserSummary) -> UserSummary:
     """The user with its requirements that are not closed, oldest first; without a statement where it has none."""
     if not has_requirements(user):
         return user
-    found = Requirement.objects.filter(user_id=user.id, closure__isnull=True).order_by("created_at", "id")
+    found = Requirement.objects.filter(user_id=user.id, closed_at=None).order_by("created_at", "id")
     return user._replace(requirements=list(found.with_state()))
 
 
 def not_closed(user: User) -> QuerySet[Requirement]:
     """The requirements of a user that are not closed, oldest first."""
-    return user.requirements.filter(closure__isnull=True).order_by("created_at", "id")
+    return user.requirements.filter(closed_at=None).order_by("created_at", "id")
 
 
 def not_closed_of_partner(partner: Partner, *, overdue: bool = False) -> QuerySet[Requirement]:
     """Those of all users of a partner, oldest first. overdue: only open ones whose answer was due before now."""
     # The few users that have some, by an index of them alone.
     found = Requirement.objects.filter(
-        ~Q(user__queue_section=QueueSection.COMPLIANCE), user__partner=partner, closure__isnull=True
+        ~Q(user__queue_section=QueueSection.COMPLIANCE), user__partner=partner, closed_at=None
     )
     if overdue:
         found = found.filter(~_IS_ANSWERED, due_at__lt=timezone.now())
@@ -183,7 +192,7 @@ def state_of(requirement: Requirement) -> RequirementState:
 
 
 def _open(user_id: UUID | str) -> Sequence[Requirement]:
-    rows = Requirement.objects.filter(~_IS_ANSWERED, user_id=user_id, closure__isnull=True)
+    rows = Requirement.objects.filter(~_IS_ANSWERED, user_id=user_id, closed_at=None)
     return list(rows.order_by("created_at", "id"))
 
 

@@ -31,7 +31,9 @@ class Fault(StrEnum):
 
 NOT_A_FAULT = f"Must be one of: {', '.join(Fault)}."
 
-_slow_requests = threading.BoundedSemaphore(MAX_SLOW)
+# The partners whose slow requests are under way, one each: none takes another's turn.
+_slow_partners: set[int] = set()
+_slow_requests = threading.Condition()
 
 
 def requested_fault(request: PartnerRequest) -> Fault | None:
@@ -46,7 +48,7 @@ def requested_fault(request: PartnerRequest) -> Fault | None:
     return Fault(value)
 
 
-def simulate(fault: Fault | None) -> None:
+def simulate(fault: Fault | None, partner_id: int) -> None:
     """Fail, or wait, before anything is done; LOST_ANSWER comes after it. Raises ApiError."""
     match fault:
         case Fault.TOO_MANY_REQUESTS:
@@ -56,28 +58,36 @@ def simulate(fault: Fault | None) -> None:
         case Fault.UNAVAILABLE:
             raise UnavailableError
         case Fault.SLOW:
-            wait()
+            wait(partner_id)
 
 
-def wait() -> None:
+def wait(partner_id: int) -> None:
     """Be slow. Raises UnavailableError where too many requests are."""
-    with slow_slot():
+    with slow_slot(partner_id):
         time.sleep(SLOW_SECONDS)
 
 
 @contextmanager
-def slow_slot(wait_seconds: float = 0.0) -> Iterator[None]:
-    """Be one of the MAX_SLOW sandbox requests of this process that may take seconds.
+def slow_slot(partner_id: int, wait_seconds: float = 0.0) -> Iterator[None]:
+    """Be one of the MAX_SLOW sandbox requests of this process that may take seconds, and the only one of its partner.
 
     wait_seconds: for another to end. Raises UnavailableError, without an alert, where none has ended by then.
     """
-    if not _slow_requests.acquire(timeout=wait_seconds):
-        request_context.is_simulated = True
-        raise UnavailableError
+
+    def is_free() -> bool:
+        return len(_slow_partners) < MAX_SLOW and partner_id not in _slow_partners
+
+    with _slow_requests:
+        if not _slow_requests.wait_for(is_free, wait_seconds):
+            request_context.is_simulated = True
+            raise UnavailableError
+        _slow_partners.add(partner_id)
     try:
         yield
     finally:
-        _slow_requests.release()
+        with _slow_requests:
+            _slow_partners.remove(partner_id)
+            _slow_requests.notify_all()
 
 
 class LostResponse(StreamingHttpResponse):

@@ -54,7 +54,7 @@ class SandboxHooks:
         self.fault = faults.requested_fault(self._request)
         if self.fault is Fault.SLOW and waits_in_transaction:
             return
-        faults.simulate(self.fault)
+        faults.simulate(self.fault, self.caller.partner_id)
 
     @contextmanager
     def around(self) -> Iterator[None]:

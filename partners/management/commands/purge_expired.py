@@ -12,7 +12,8 @@ MAX_BATCH_SIZE = 100_000
 class Command(ServiceCommand):
     help = (
         "Removes idempotency records and sandbox partners' requests after 24 hours, used signatures that no request"
-        " can repeat, and events and deliveries after 30 days, in batches; safe while serving. Run it every day."
+        " can repeat, events and deliveries after 30 days, audit entries of what sandbox partners did by themselves"
+        " after 90 days, and API keys a year after their end, in batches; safe while serving. Run it every day."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -25,7 +26,7 @@ class Command(ServiceCommand):
         )
 
     def perform(self, *, batch_size: int, **_: Any) -> Outcome:
-        records, signatures, deliveries, sent, events = purge_expired(batch_size=batch_size)
+        records, signatures, deliveries, sent, acts, keys, events = purge_expired(batch_size=batch_size)
         # Last, so that monitoring sees a run that failed as none.
         audit.record(AuditEntry.COMMAND_RUN, object=self.name)
         requests = f"{records} idempotency records, {signatures} used signatures"
@@ -35,7 +36,14 @@ class Command(ServiceCommand):
                 "usedSignatures": signatures,
                 "webhookDeliveries": deliveries,
                 "sandboxRequests": sent,
+                "auditEntries": acts,
+                "apiKeys": keys,
                 "events": events,
             },
-            [f"Removed {requests}, {deliveries} webhook deliveries, {sent} sandbox requests and {events} events."],
+            [
+                (
+                    f"Removed {requests}, {deliveries} webhook deliveries, {sent} sandbox requests,"
+                    f" {acts} audit entries, {keys} API keys and {events} events."
+                )
+            ],
         )

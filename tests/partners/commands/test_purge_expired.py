@@ -2,14 +2,24 @@
 
 import uuid
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from django.db import connections, transaction
+from django.apps import apps
+from django.db import IntegrityError, connection, connections, transaction
 from django.utils import timezone
 
 from partners.api import idempotency
 from partners.db import serving_role
-from partners.models import IdempotencyRecord, Partner, UsedSignature, WebhookDelivery, WebhookEndpoint
+from partners.models import (
+    ApiKey,
+    AuditEntry,
+    IdempotencyRecord,
+    Partner,
+    UsedSignature,
+    WebhookDelivery,
+    WebhookEndpoint,
+)
 from partners.webhooks import endpoints
 from tests import factories
 from tests.support.client import PartnerClient
@@ -32,7 +42,15 @@ def remember_signature(partner: Partner, age: timedelta) -> UsedSignature:
 
 def purged(**removed: int) -> dict[str, int]:
     """What the command says it removed: nothing, but for these."""
-    names = ("idempotencyRecords", "usedSignatures", "webhookDeliveries", "sandboxRequests", "events")
+    names = (
+        "idempotencyRecords",
+        "usedSignatures",
+        "webhookDeliveries",
+        "sandboxRequests",
+        "auditEntries",
+        "apiKeys",
+        "events",
+    )
     return dict.fromkeys(names, 0) | removed
 
 
@@ -87,7 +105,8 @@ def test_a_batch_of_no_size_is_a_wrong_use(size: str) -> None:
 def test_the_output_for_people_has_the_counts(partner: Partner) -> None:
     remember_key(partner, LONG_AGO)
     assert printed("purge_expired") == (
-        "Removed 1 idempotency records, 0 used signatures, 0 webhook deliveries, 0 sandbox requests and 0 events.\n"
+        "Removed 1 idempotency records, 0 used signatures, 0 webhook deliveries, 0 sandbox requests, 0 audit entries,"
+        " 0 API keys and 0 events.\n"
     )
 
 
@@ -102,3 +121,45 @@ def test_deliveries_go_after_30_days_and_removed_webhooks_when_they_are_empty(pa
     assert outcome("purge_expired") == purged(webhookDeliveries=2)
     assert {*WebhookEndpoint.objects.all()} == {removed, active}
     assert [one.endpoint for one in WebhookDelivery.objects.all()] == [removed]
+
+
+def test_keys_go_a_year_after_their_end_and_leave_their_audit_entries(partner: Partner) -> None:
+    ends = {"revoked_at": (366, 364), "expires_at": (366, 364, -1)}
+    made = {
+        (name, days): factories.ApiKeyFactory.create(
+            partner=partner, age=timedelta(days=500), **{name: timezone.now() - timedelta(days=days)}
+        )
+        for name, all_days in ends.items()
+        for days in all_days
+    }
+    gone = [key for (_, days), key in made.items() if days == 366]
+    assert outcome("purge_expired", "--batch-size", "1") == purged(apiKeys=2)
+    assert not ApiKey.objects.filter(pk__in=[key.pk for key in gone]).exists()
+    assert ApiKey.objects.filter(pk__in=[key.pk for key in made.values()]).count() == 3
+    history: Any = apps.get_model("partners", "ApiKeyEvent")
+    assert not history.objects.filter(pgh_obj__in=[key.pk for key in gone]).exists()
+    assert AuditEntry.objects.filter(action="apiKey.created", object__in=[key.prefix for key in gone]).count() == 2
+
+
+@pytest.mark.parametrize("table", ["partners_apikey", "partners_auditentry"])
+def test_what_has_not_served_its_time_cannot_be_removed(partner: Partner, table: str) -> None:
+    factories.ApiKeyFactory.create(partner=partner)
+    with pytest.raises(IntegrityError, match="kept for good"), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"DELETE FROM {table}")
+
+
+def test_what_sandbox_partners_did_by_themselves_is_kept_90_days(committed_partner: Partner) -> None:
+    live, slug = committed_partner.slug, f"purged-{uuid.uuid4()}"
+    kept = []
+    with transaction.atomic(using=serving_role.OWNER):
+        Partner.objects.using(serving_role.OWNER).create(slug=slug, name=slug, mode="sandbox")
+        for actor, days in ((slug, 91), (slug, 89), (live, 91)):
+            values = {"actor": actor, "actor_kind": "partner", "action": "apiKey.changed", "detail": {}}
+            one = AuditEntry.objects.using(serving_role.OWNER).create(
+                at=timezone.now() - timedelta(days=days), object="psi_test_key_12345678", **values
+            )
+            kept.append(one.pk)
+    connections[serving_role.OWNER].close()
+    assert outcome("purge_expired")["auditEntries"] == 1
+    found = AuditEntry.objects.filter(actor__in=(slug, live), object="psi_test_key_12345678")
+    assert sorted(found.values_list("pk", flat=True)) == kept[1:]

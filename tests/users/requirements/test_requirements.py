@@ -413,3 +413,66 @@ def make_later(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
 def test_a_list_of_a_partner_reads_only_users_with_requirements(user: User) -> None:
     with planning_without("seqscan", "bitmapscan"):
         assert "user_with_requirements" in requirements.not_closed_of_partner(user.partner).explain()
+
+
+def close_in_sql(user: User, staff: Staff, count: int) -> None:
+    """Open and close so many, ten at a time."""
+    with connections["default"].cursor() as cursor:
+        for _ in range(count // 10):
+            cursor.execute(
+                ASK.replace("VALUES (", "SELECT ").rstrip().rstrip(")") + " FROM generate_series(1, 10)",
+                {"user": user.pk, "by": staff.pk},
+            )
+            cursor.execute(
+                "INSERT INTO users_requirementclosure (requirement_id, by_id)"
+                " SELECT id, %s FROM users_requirement WHERE user_id = %s AND closed_at IS NULL",
+                [staff.pk, user.pk],
+            )
+
+
+def test_a_user_has_a_thousand_requirements_at_most(user: User, staff: Staff) -> None:
+    close_in_sql(user, staff, 990)
+    for _ in range(10):
+        last = ask(user, staff)
+    requirements.close_requirement(requirement_id=last.pk, by=staff)
+    with pytest.raises(RequirementRefusedError, match="1000 requirements"):
+        ask(user, staff)
+    assert "1000 requirements" in refused_in_sql(ASK, user=user.pk, by=staff.pk)
+
+
+def test_a_requirement_has_a_hundred_answers_at_most(user: User, staff: Staff) -> None:
+    one = ask(user, staff)
+    note = "INSERT INTO users_requirementresponse (requirement_id, note) SELECT %(one)s, 'x'"
+    with connections["default"].cursor() as cursor:
+        cursor.execute(f"{note} FROM generate_series(1, 99)", {"one": one.pk})
+    requirements.respond(requirement=one, user_status="active", note="The last.")
+    with pytest.raises(RequirementRefusedError, match="100 answers"):
+        requirements.respond(requirement=one, user_status="active", note="One more.")
+    assert "100 answers" in refused_in_sql(note, one=one.pk)
+
+
+def rows_read(act: Callable[[], object]) -> int:
+    """Of closures and answers, by whatever reads them in this transaction, triggers included."""
+    query = """
+        SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_scan, 0)) FROM pg_stat_xact_user_tables
+         WHERE relname IN ('users_requirementclosure', 'users_requirementresponse')
+    """
+    with connections["default"].cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute(query)
+        before = cursor.fetchone()[0]
+        act()
+        cursor.execute(query)
+        return int(cursor.fetchone()[0] - before)
+
+
+def test_a_user_s_past_costs_nothing(user: User, staff: Staff) -> None:
+    def work() -> None:
+        one = ask(user, staff)
+        answer(one)
+        requirements.close_requirement(requirement_id=one.pk, by=staff)
+
+    work()
+    first = rows_read(work)
+    close_in_sql(user, staff, 100)
+    assert rows_read(work) == first
