@@ -14,7 +14,7 @@ from partners.db import serving_role
 from partners.events import relay
 from partners.events.relay import Relay
 from partners.models import Event, Partner
-from partners.webhooks.metrics import webhooks
+from partners.monitoring.service_gauges import feeds_and_purge
 from tests import factories
 from tests.conftest import database_url
 from tests.support.events import place_events
@@ -41,7 +41,7 @@ def as_owner(statement: str, *parameters: int) -> None:
 
 def stopped_in_metrics() -> set[str]:
     with psycopg.connect(database_url(serving_role.SERVING)) as database:
-        samples = [sample for metric in webhooks(database) for sample in metric.samples]
+        samples = [sample for metric in feeds_and_purge(database) for sample in metric.samples]
     return {sample.labels["partner"] for sample in samples if sample.name == "psi_event_feed_stopped"}
 
 

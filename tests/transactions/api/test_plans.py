@@ -45,7 +45,7 @@ def many(django_db_setup: None, django_db_blocker: Any) -> Partner:
             factories.add_conversions(ada, moments)
             add_documents(ada, moments)
         for _ in range(MANY // 10):
-            keys.issue(partner=partner)
+            keys.issue(partner=factories.PartnerFactory.create())
         vacuum("users_user", "partners_apikey", "partners_partner", "transactions_conversion", "transactions_document")
     return partner
 

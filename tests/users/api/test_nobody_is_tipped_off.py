@@ -69,7 +69,13 @@ class Life:
             case_notes.add_note(user=self.user, by=self.staff, text="Fraud ring of the north.")
 
     def clear(self, status: Status) -> None:
-        self.decide(status, "cleared" if self.is_suspicious else "verified")
+        if status == Status.PENDING_COMPLIANCE:
+            code = "newInformation" if self.is_suspicious else "rejectedInError"
+        else:
+            self.user.refresh_from_db()
+            suspicious = "cleared" if self.user.status == Status.SUSPENDED else "riskFlagsExplained"
+            code = suspicious if self.is_suspicious else "verified"
+        self.decide(status, code)
 
     def decide(self, status: Status, code: str) -> None:
         reason = "Named in the list of May." if self.is_suspicious else "As agreed."
