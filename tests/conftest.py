@@ -2,7 +2,6 @@
 
 import gc
 import itertools
-import os
 import secrets
 import time
 from collections.abc import Callable, Iterator
@@ -28,6 +27,7 @@ from partners.api import throttling
 from partners.db import serving_role
 from partners.models import Mode, Partner
 from tests import factories
+from tests.support import database
 from tests.support.client import PartnerClient, Response, Transport, in_process
 from tests.support.kept_failures import pytest_terminal_summary  # noqa: F401 - a hook
 from tests.support.timeouts import WAIT_SECONDS
@@ -97,22 +97,8 @@ def django_db_setup(django_test_environment: None, django_db_blocker: pytest.Fix
     """A test database for each process, migrated by the owner, used by the serving role."""
     # Views are imported with the first request: not while a test has put something else in a function's place.
     import_module(settings.ROOT_URLCONF)
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
-    owner, serving = connections[serving_role.OWNER], connections[serving_role.SERVING]
-    name = f"test_psi{worker and '_' + worker}"
-    owner.settings_dict["TEST"]["NAME"] = name
-    with django_db_blocker.unblock():  # type: ignore[attr-defined]
-        owner.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
-        with owner.cursor() as cursor:
-            # A test need not survive a power failure.
-            cursor.execute(f"ALTER DATABASE {name} SET synchronous_commit = off")
-        serving_role.grant(serving_role.serving_role() or "")
-        serving.creation.set_as_test_mirror(owner.settings_dict)
-        serving.close()
-    yield
-    with django_db_blocker.unblock():  # type: ignore[attr-defined]
-        connections.close_all()
-        owner.creation.destroy_test_db("psi", verbosity=0)
+    with django_db_blocker.unblock(), database.migrated_copy():  # type: ignore[attr-defined]
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -35,12 +35,18 @@ os.environ.update(
     }
 )
 
-from config.settings import *  # noqa: F403
-from tests.support.timeouts import lengthen
+from pathlib import Path
+
+from config.embedded import server
+from tests.support.unsafe_server import UnsafeServer
+
+# Not that of the demo and of development.
+server.checkout_server = UnsafeServer(Path(__file__).parents[1] / ".local" / "test-postgres")
+
+from config.settings import *  # noqa: E402, F403
+from tests.support.timeouts import lengthen  # noqa: E402
 
 lengthen(DATABASES)  # noqa: F405
-DATABASES["default"]["TEST"] = {"NAME": "test_psi"}  # noqa: F405
-DATABASES["owner"]["TEST"] = {"NAME": "test_psi"}  # noqa: F405
 
 # Passwords of tests guard nothing.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

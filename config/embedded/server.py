@@ -56,6 +56,8 @@ class EmbeddedServer:
     """The PostgreSQL cluster in a folder, with its log and lock files."""
 
     max_connections = 200
+    # Further options of the server's program.
+    options = ""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
@@ -142,7 +144,7 @@ class EmbeddedServer:
         # pg_ctl gives the options to a shell.
         folder = shlex.quote(str(self.socket_folder))
         options = f"-c listen_addresses='' -c unix_socket_directories={folder}"
-        options += f" -c max_connections={self.max_connections}"
+        options += f" -c max_connections={self.max_connections} {self.options}"
         command = ["pg_ctl", "-D", str(self.data), "-l", str(log), "-o", options, "-w"]
         for attempt in range(START_ATTEMPTS):
             # The children of a killed server hold its shared memory a moment longer.
