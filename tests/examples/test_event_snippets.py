@@ -324,4 +324,5 @@ def test_a_body_that_is_too_large_is_refused(receiver: Receiver) -> None:
 
 def test_a_receiver_without_a_secret_says_so(own_place: Workshop, suffix: str) -> None:
     done = own_place.run((PROGRAMS[suffix][1], f"receive_webhook{suffix}"))
-    assert (done.returncode, done.stderr) == (1, b"PSI_WEBHOOK_SECRET is not set\n")
+    assert done.returncode == 1
+    assert b"PSI_WEBHOOK_SECRET is not set\n" in done.stderr
