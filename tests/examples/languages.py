@@ -149,6 +149,13 @@ def require_node(version: int) -> None:
         _missing(f"Node.js {version} or newer is not on the PATH")
 
 
+def require_php_extension(name: str) -> None:
+    """Skips a test without PHP and this extension; fails it as `require` does."""
+    require("php")
+    if name not in subprocess.run(["php", "-m"], capture_output=True, text=True, check=True).stdout.split():
+        _missing(f"PHP's extension {name} is not installed: apt-get install php-{name}")
+
+
 def _missing(cause: str) -> None:
     if os.environ.get("REQUIRE_TOOLCHAINS") == "1":
         pytest.fail(cause)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from portal import openapi
-from tests.examples.languages import ENVIRONMENT, ROOT, require
+from tests.examples.languages import ENVIRONMENT, ROOT, require, require_php_extension
 from tests.support.timeouts import WAIT_SECONDS
 
 DESCRIPTION = ROOT / "docs" / "openapi.json"
@@ -68,7 +68,7 @@ def go(folder: Path) -> list[str]:
 
 
 def php(folder: Path) -> list[str]:
-    require("php")
+    require_php_extension("mbstring")
     openapi_generator("php", folder)
     return ["php", str(PROGRAMS / "fields.php")]
 
