@@ -24,6 +24,11 @@ SIGNING_HEADERS = {"x-api-key", "x-request-timestamp", "x-request-signature"}
 CANADIAN = {"country": "CA", "province": "ON", "postalCode": "M5X 1A9"}
 SANDBOX_FAULT = "#/components/parameters/X-Sandbox-Fault"
 ADULT = "1990-12-10"
+# Their patterns exclude C0 controls alone: generated clients of some languages match bytes.
+TEXTS = {
+    *("externalId", "firstName", "lastName", "occupation"),
+    *("addressLine1", "addressLine2", "city", "province", "postalCode"),
+}
 
 
 class Signed(requests.auth.AuthBase):
@@ -93,9 +98,9 @@ def _identifier(text: str) -> str:
 
 
 def _profile(body: dict[str, Any]) -> dict[str, Any]:
-    changed = dict(body)
-    if "externalId" in body:
-        changed["externalId"] = _identifier(body["externalId"])
+    changed = {
+        name: _identifier(value) if isinstance(value, str) and name in TEXTS else value for name, value in body.items()
+    }
     if "email" in body and not _is_email(body["email"]):
         changed["email"] = "ada@example.com"
     if "dateOfBirth" in body and not "1900-01-01" <= body["dateOfBirth"] <= f"{datetime.now(UTC).year - 19}-01-01":
