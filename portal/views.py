@@ -108,8 +108,8 @@ def doctor(request: HttpRequest) -> HttpResponse:
             found = doctor_page.look_up(question)
         else:
             diagnosis = doctor_page.diagnose_one(question.pasted, question.canonical)
-    except (doctor_page.RefusedError, NotUnderstoodError) as error:
-        status = error.status if isinstance(error, doctor_page.RefusedError) else 400
+    except (doctor_page.InvalidQuestionError, NotUnderstoodError) as error:
+        status = error.status if isinstance(error, doctor_page.InvalidQuestionError) else 400
         if request.content_type == _JSON:
             return JsonResponse({"message": str(error)}, status=status)
         # A secret is not put back into the form.

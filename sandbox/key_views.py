@@ -50,7 +50,7 @@ class ApiKeyRotation(SandboxView):
         return self.write()
 
     def perform(self) -> dict[str, Any]:
-        """Rotate the key. Raises BadRequestError, ConflictError, SignatureRefusedError."""
+        """Rotate the key. Raises BadRequestError, RefusedError, SignatureRefusedError."""
         overlap = timedelta(hours=self.validated().validated_data["overlap_hours"])
         old = ApiKey.objects.get(pk=self.request.user.key_id)
         try:
@@ -58,7 +58,5 @@ class ApiKeyRotation(SandboxView):
         except keys.NotInForceError:
             # A simultaneous request has ended it.
             raise unauthorized(self.request, AuthenticationFailure.NOT_IN_FORCE) from None
-        except keys.LimitReachedError as error:
-            raise ConflictError(error.messages[0]) from None
         old.refresh_from_db(fields=["expires_at"])
         return {"apiKey": issued.api_key, "secret": issued.secret, "expiresAt": old.expires_at}

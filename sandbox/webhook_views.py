@@ -17,7 +17,6 @@ from partners.models import Partner, WebhookEndpoint
 from partners.monitoring.request_context import request_context
 from partners.uuids import is_uuid
 from partners.webhooks import endpoints
-from partners.webhooks.endpoints import LimitReachedError
 from sandbox import schema
 from sandbox.serializers import (
     AddedWebhook,
@@ -89,11 +88,8 @@ class WebhookCollection(SandboxView):
         return self.write()
 
     def perform(self) -> AddedWebhook:
-        """Add the webhook. Raises ConflictError."""
-        try:
-            return AddedWebhook(*endpoints.create_endpoint(partner=_partner(self.request), **self.webhook))
-        except LimitReachedError as error:
-            raise ConflictError(error.messages[0]) from None
+        """Add the webhook. Raises RefusedError."""
+        return AddedWebhook(*endpoints.create_endpoint(partner=_partner(self.request), **self.webhook))
 
 
 class WebhookView(SandboxView):
@@ -169,13 +165,11 @@ class WebhookSecretRotation(WebhookView):
         return self.write()
 
     def perform(self, webhook_id: str) -> dict[str, Any]:
-        """Rotate the secret. Raises BadRequestError, NotFoundError, ConflictError."""
+        """Rotate the secret. Raises BadRequestError, NotFoundError, RefusedError."""
         endpoint = self.get_endpoint(webhook_id)
         overlap = timedelta(hours=self.validated().validated_data["overlap_hours"])
         try:
             secret = endpoints.rotate_secret(endpoint, overlap)
-        except LimitReachedError as error:
-            raise ConflictError(error.messages[0]) from None
         except WebhookEndpoint.DoesNotExist:
             raise schema.webhook_not_found() from None
         return {"webhookId": endpoint.pk, "secret": secret}

@@ -4,8 +4,8 @@ from django.core import signing
 from django.utils.translation import gettext as _
 
 from backoffice.case.requirement_forms import AskForm
+from partners.refusals import RefusedError
 from users.models import Staff, User
-from users.requirements.requirements import RequirementRefusedError
 
 MAX_SECONDS = 15 * 60
 _SALT = "backoffice.case.ask_confirmation"
@@ -17,15 +17,13 @@ def confirmation(form: AskForm, *, user: User, staff: Staff) -> str:
 
 
 def check_confirmed(form: AskForm, *, user: User, staff: Staff, signed: str) -> None:
-    """Raises RequirementRefusedError unless the second step showed this person this requirement within MAX_SECONDS."""
+    """Raises RefusedError unless the second step showed this person this requirement within MAX_SECONDS."""
     try:
         shown = signing.loads(signed, salt=_SALT, max_age=MAX_SECONDS)
     except signing.BadSignature:
         shown = None
     if shown != _content(form, user, staff):
-        raise RequirementRefusedError(
-            _("See what the partner will read before you send it; it may be sent for 15 minutes.")
-        )
+        raise RefusedError(_("See what the partner will read before you send it; it may be sent for 15 minutes."))
 
 
 def _content(form: AskForm, user: User, staff: Staff) -> list[object]:

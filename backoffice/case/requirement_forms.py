@@ -12,11 +12,12 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from backoffice.case.requirement_templates import TEMPLATES, Template
+from partners.refusals import RefusedError
 from users.api.requirement_serializers import RequirementSerializer, field_names
 from users.models import Requirement, RequirementCode
 from users.models.requirements import CLOSURE_NOTE_LENGTH, MESSAGE_LENGTH
 from users.profile.labels import LABELS
-from users.requirements.requirements import DEFAULT_DUE_DAYS, RequirementRefusedError, check_message
+from users.requirements.requirements import DEFAULT_DUE_DAYS, check_message
 
 DUE_DAYS = (7, 14, 30)
 
@@ -66,7 +67,7 @@ class AskForm(forms.Form):
         message = str(self.cleaned_data["message"]).replace("\r\n", "\n")
         try:
             check_message(message)
-        except RequirementRefusedError as refusal:
+        except RefusedError as refusal:
             raise ValidationError(str(refusal)) from None
         return message
 

@@ -12,8 +12,9 @@ from backoffice.access import request_id_of, staff_of
 from backoffice.case.ask_confirmation import check_confirmed
 from backoffice.case.requirement_forms import AskForm, CloseForm
 from backoffice.case.views import PERMISSION, USER_PAGE, after_decision, case_page, say_taken, user_or_404
+from partners.refusals import RefusedError
 from users.decisions import compliance
-from users.decisions.lock_timeouts import LockTimeoutError, convert_lock_timeout
+from users.decisions.lock_timeouts import convert_lock_timeout
 from users.models import RequirementCode
 from users.requirements import requirements
 
@@ -44,7 +45,7 @@ def ask(request: HttpRequest, user_id: UUID) -> HttpResponse:
                 source=f"request {request_id_of(request)}",
                 shown=request.POST.get("version", ""),
             )
-    except (requirements.RequirementRefusedError, compliance.DecisionRefusedError, LockTimeoutError) as refusal:
+    except RefusedError as refusal:
         return case_page(request, user_id, status=HTTPStatus.CONFLICT, ask=form, refusal=refusal)
     return after_decision(request, user, _("%(user)s waits for the partner.") % {"user": user.external_id})
 
@@ -72,7 +73,7 @@ def close_requirement(request: HttpRequest, user_id: UUID) -> HttpResponse:
                 source=f"request {request_id_of(request)}",
                 shown=request.POST.get("version", ""),
             )
-    except (requirements.RequirementRefusedError, compliance.DecisionRefusedError, LockTimeoutError) as refusal:
+    except RefusedError as refusal:
         return case_page(
             request, user_id, status=HTTPStatus.CONFLICT, close=(str(requirement.pk), form), refusal=refusal
         )

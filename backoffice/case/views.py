@@ -17,9 +17,10 @@ from backoffice.access import record_opening, request_id_of, staff_of
 from backoffice.case.forms import DecisionForm, DeclineForm, NoteForm, ReviewForm
 from backoffice.case.page import Sent, case_context
 from backoffice.list_urls import CHANGED, QUEUE, url_for
+from partners.refusals import RefusedError
 from users.cases import claims
 from users.decisions import case_notes, compliance, proposals
-from users.decisions.lock_timeouts import LockTimeoutError, convert_lock_timeout
+from users.decisions.lock_timeouts import convert_lock_timeout
 from users.models import AccessRecord, Proposal, Status, StatusChange, User
 from users.staff_login.reauthentication import require_fresh_factor
 
@@ -64,7 +65,7 @@ def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
         return _propose(request, user, form)
     except compliance.ReasonMissingError:
         return case_page(request, user_id, status=422, form=form)
-    except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
+    except RefusedError as refusal:
         return case_page(request, user_id, status=409, form=form, refusal=refusal)
     return after_decision(request, user, _now(user, change))
 
@@ -84,7 +85,7 @@ def _propose(request: HttpRequest, user: User, form: DecisionForm) -> HttpRespon
             )
     except compliance.ReasonMissingError:
         return case_page(request, user.pk, status=422, form=form)
-    except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
+    except RefusedError as refusal:
         return case_page(request, user.pk, status=409, form=form, refusal=refusal)
     done = _("%(user)s waits for a second person.") % {"user": user.external_id}
     return after_decision(request, user, done)
@@ -106,7 +107,7 @@ def approve_proposal(request: HttpRequest, user_id: UUID) -> HttpResponse:
                 source=f"request {request_id_of(request)}",
                 signed=request.POST.get("shown", ""),
             )
-    except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
+    except RefusedError as refusal:
         return case_page(request, user_id, status=409, refusal=refusal)
     messages.success(request, _now(user, change))
     return redirect("backoffice_case", user.pk)
@@ -129,7 +130,7 @@ def decline_proposal(request: HttpRequest, user_id: UUID) -> HttpResponse:
             )
     except compliance.ReasonMissingError:
         return case_page(request, user_id, status=422, decline=form)
-    except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
+    except RefusedError as refusal:
         return case_page(request, user_id, status=409, decline=form, refusal=refusal)
     say_taken(request, _("The proposal is declined."))
     return redirect("backoffice_case", user.pk)
@@ -183,7 +184,7 @@ def claim(request: HttpRequest, user_id: UUID) -> HttpResponse:
     try:
         with convert_lock_timeout():
             claims.claim(user=user, staff=staff_of(request), request_id=request_id_of(request))
-    except (claims.ClaimRefusedError, LockTimeoutError) as refusal:
+    except RefusedError as refusal:
         messages.error(request, str(refusal))
         return _back(request, url_for(QUEUE, user))
     return redirect("backoffice_case", user.pk)
@@ -196,7 +197,7 @@ def release(request: HttpRequest, user_id: UUID) -> HttpResponse:
     try:
         with convert_lock_timeout():
             claims.release(user=user, staff=staff_of(request), request_id=request_id_of(request))
-    except (claims.ClaimRefusedError, LockTimeoutError) as refusal:
+    except RefusedError as refusal:
         messages.error(request, str(refusal))
     else:
         messages.success(request, _("The case is free again."))
@@ -219,7 +220,7 @@ def reviewed(request: HttpRequest, user_id: UUID) -> HttpResponse:
             )
     except compliance.ReasonMissingError:
         return case_page(request, user_id, status=422, review=form)
-    except (compliance.DecisionRefusedError, LockTimeoutError) as refusal:
+    except RefusedError as refusal:
         return case_page(request, user_id, status=409, review=form, refusal=refusal)
     say_taken(request, _("%(user)s is marked as reviewed.") % {"user": user.external_id})
     if request.POST.get("decided_on") == USER_PAGE:
@@ -258,7 +259,7 @@ def after_decision(request: HttpRequest, user: User, done: str) -> HttpResponse:
         return redirect("admin:users_user_change" if is_user_page else "backoffice_case", user.pk)
     try:
         following = claims.next_case(staff=staff_of(request), request_id=request_id_of(request))
-    except claims.ClaimRefusedError:
+    except RefusedError:
         following = None
     if following is None:
         say_taken(request, _("%(done)s There is no free case.") % {"done": done})

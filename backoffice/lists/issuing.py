@@ -14,6 +14,7 @@ from django.utils.module_loading import import_string
 
 from backoffice.lists.pages import ReadOnlyAdmin
 from partners.models import Partner
+from partners.refusals import RefusedError
 from partners.webhooks.endpoints import HAS_CHANGED
 
 
@@ -37,7 +38,7 @@ def issue_from_form(
 ) -> HttpResponse:
     """Show a form; on POST call `issue` with it, which makes a secret and returns the page that shows it.
 
-    row: a partner, or a row of one. issue: may raise ValueError and ValidationError; ObjectDoesNotExist becomes
+    row: a partner, or a row of one. issue: may raise RefusedError and ValidationError; ObjectDoesNotExist becomes
     Http404. secrets: those of the partner: the newest is the form's version, so that one sent twice is refused.
     texts: title, button and note of the page.
     """
@@ -58,7 +59,7 @@ def issue_from_form(
                     return issue(form)
                 except ValidationError as error:
                     form.add_error(None, error)
-                except ValueError as error:
+                except RefusedError as error:
                     form.add_error(None, str(error))
                 except ObjectDoesNotExist:
                     raise Http404 from None

@@ -12,9 +12,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from backoffice.access import request_id_of, staff_of
 from backoffice.records.forms import DueForm, HoldForm
+from partners.refusals import RefusedError
 from users.decisions import compliance
-from users.decisions.compliance import DecisionRefusedError
-from users.decisions.lock_timeouts import LockTimeoutError, convert_lock_timeout
+from users.decisions.lock_timeouts import convert_lock_timeout
 from users.models import Hold, User
 from users.records import holds
 from users.records.retention import due_users
@@ -46,7 +46,7 @@ def hold(request: HttpRequest, user_id: UUID) -> HttpResponse:
             )
     except User.DoesNotExist:
         raise Http404 from None
-    except (DecisionRefusedError, LockTimeoutError) as refusal:
+    except RefusedError as refusal:
         return _holds_page(request, user, form, refusal=refusal, status=HTTPStatus.CONFLICT)
     messages.success(request, _("The records of %(user)s are held.") % {"user": user.external_id})
     return redirect("backoffice_case", user.pk)
@@ -70,7 +70,7 @@ def release_hold(request: HttpRequest, user_id: UUID) -> HttpResponse:
             reason=form.cleaned_data["reason"],
             source=f"request {request_id_of(request)}",
         )
-    except DecisionRefusedError as refusal:
+    except RefusedError as refusal:
         return _holds_page(request, user, form, refused=found.pk, refusal=refusal, status=HTTPStatus.CONFLICT)
     messages.success(request, _("The hold is released."))
     return redirect("backoffice_hold", user.pk)

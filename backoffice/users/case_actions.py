@@ -26,10 +26,11 @@ from backoffice.lists.date_formatting import moment
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.lists.waiting_time import AgeState, age_of
 from backoffice.users.user_filters import mode_of, sees_identity, warn_of_cut
+from partners.refusals import RefusedError
 from users.cases import claims, search
 from users.decisions import bulk_approval, compliance
 from users.decisions.changes import version_of
-from users.decisions.lock_timeouts import LockTimeoutError, convert_lock_timeout
+from users.decisions.lock_timeouts import convert_lock_timeout
 from users.decisions.risk_flags import TITLES, FlagCode, Weight, risk_flag_codes, weight_of
 from users.models import QueueSection, Status, User
 from users.models.columns import IDENTITY_PERMISSION
@@ -131,7 +132,7 @@ class CaseActionsAdmin(ReadOnlyAdmin):
                 by=staff_of(request),
                 source=f"request {request_id_of(request)}",
             )
-        except bulk_approval.TooManyError as refusal:
+        except RefusedError as refusal:
             messages.error(request, str(refusal))
             return None
         context = self.admin_site.each_context(request) | {
@@ -151,7 +152,7 @@ class CaseActionsAdmin(ReadOnlyAdmin):
             try:
                 with convert_lock_timeout():
                     rule(user=user, staff=staff_of(request), request_id=request_id_of(request))
-            except (claims.ClaimRefusedError, compliance.DecisionRefusedError, LockTimeoutError) as refusal:
+            except RefusedError as refusal:
                 refusals[str(refusal)].append(user.external_id)
         for reason, external_ids in refusals.items():
             messages.error(request, f"{', '.join(external_ids)}: {reason}")

@@ -11,6 +11,7 @@ from partners.api.response import JsonResponse
 from partners.authentication.failures import SecretLostError, SignatureRefusedError
 from partners.authentication.signature_authentication import REALM
 from partners.db import statements
+from partners.refusals import RefusedError
 from partners.signing.signatures import NotUtf8Error
 
 log = structlog.get_logger("partners.errors")
@@ -192,6 +193,8 @@ def _api_error(exception: Exception) -> ApiError:  # noqa: PLR0911 - one for eac
     match exception:
         case ApiError():
             return exception
+        case RefusedError():
+            return ConflictError(str(exception))
         case Http404():
             return NotFoundError()
         case exceptions.Throttled():

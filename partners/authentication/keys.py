@@ -14,7 +14,6 @@ from typing import Any
 
 import structlog
 from cryptography.fernet import InvalidToken
-from django.core.exceptions import ValidationError
 from django.db import DatabaseError, InterfaceError, transaction
 from django.db.models.functions import Least, Now
 from django.utils.translation import gettext as _
@@ -23,6 +22,7 @@ from partners import encryption
 from partners.db import statements
 from partners.db.statements import Query
 from partners.models import KEY_IS_ACTIVE, KEY_PREFIXES, ApiKey, Mode, Partner, in_force
+from partners.refusals import RefusedError
 
 log = structlog.get_logger("partners.authentication.keys")
 
@@ -49,11 +49,7 @@ class IssuedKey:
     secret: str = field(repr=False)
 
 
-class LimitReachedError(ValidationError):
-    """MAX_KEYS of the partner are in force."""
-
-
-class NotInForceError(ValueError):
+class NotInForceError(RefusedError):
     """A key that is to be rotated is revoked or has expired."""
 
 
@@ -103,7 +99,7 @@ def visible_prefix(api_key: str) -> str:
 
 
 def issue(*, partner: Partner, label: str = "", expires_at: datetime | None = None) -> IssuedKey:
-    """Create a key and a secret, each of 256 random bits. Raises LimitReachedError, ValidationError."""
+    """Create a key and a secret, each of 256 random bits. Raises RefusedError, ValidationError."""
     api_key = KEY_PREFIXES[Mode(partner.mode)] + secrets.token_urlsafe(ENTROPY_BYTES)
     secret = SECRET_PREFIXES[Mode(partner.mode)] + secrets.token_urlsafe(ENTROPY_BYTES)
     record = ApiKey(
@@ -119,7 +115,7 @@ def issue(*, partner: Partner, label: str = "", expires_at: datetime | None = No
         # One of two that are issued at once sees the other.
         Partner.objects.select_for_update(no_key=True).get(pk=partner.pk)
         if ApiKey.objects.filter(in_force(), partner=partner).count() >= MAX_KEYS:
-            raise LimitReachedError(
+            raise RefusedError(
                 _("A partner has at most %(limit)d API keys in force. Revoke one first.") % {"limit": MAX_KEYS}
             )
         record.save(force_insert=True)
@@ -145,7 +141,7 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
     The new key expires when the old one was to when it was issued: the end that staff gave it. Uses the database's
     clock, as find_caller does: an overlap of zero ends the old key at once.
     Raises NotInForceError if the old key is not in force, ValueError if the overlap is not from zero to MAX_OVERLAP,
-    LimitReachedError.
+    RefusedError.
     """
     if not timedelta() <= overlap <= MAX_OVERLAP:
         raise ValueError(f"The overlap must be from 0 to {MAX_OVERLAP // timedelta(hours=1)} hours.")

@@ -19,6 +19,7 @@ from django.db import DatabaseError, InterfaceError, transaction
 from partners.authentication.keys import IssuedKey
 from partners.db import audit, history_context, statements
 from partners.models import ApiKey, AuditEntry, Partner, WebhookEndpoint
+from partners.refusals import RefusedError
 from partners.rfc_3339 import format_timestamp
 from partners.whole_numbers import parse_whole_number
 
@@ -111,7 +112,7 @@ def translated_errors() -> Iterator[None]:
         yield
     except ValidationError as error:
         raise CommandError(_one_line(error)) from error
-    except ImproperlyConfigured as error:
+    except (ImproperlyConfigured, RefusedError) as error:
         raise CommandError(str(error)) from error
     except ApiKey.DoesNotExist as error:
         raise CommandError("API key not found.") from error

@@ -14,11 +14,11 @@ from functools import lru_cache, partial
 from typing import NamedTuple, ParamSpec, TypeVar
 
 import structlog
-from django.core.exceptions import ValidationError
 from django.db import DatabaseError, InterfaceError, connection, transaction
 
 from partners.events.relay import LARGE, SMALL, Relay
 from partners.models import WebhookEndpoint
+from partners.refusals import RefusedError
 from partners.webhooks import endpoints
 from partners.webhooks.deliveries import create_test
 from partners.webhooks.fan_out import fan_out
@@ -195,7 +195,7 @@ def _close_connection() -> None:
     connection.close()
 
 
-class BusyError(ValidationError):
+class BusyError(RefusedError):
     """MAX_AT_ONCE requests to an endpoint are under way."""
 
 

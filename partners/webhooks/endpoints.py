@@ -22,6 +22,7 @@ from django.utils.translation import gettext_lazy as _
 
 from partners import encryption
 from partners.models import DisabledReason, EventFeed, EventType, Partner, WebhookEndpoint, WebhookSecret
+from partners.refusals import RefusedError
 from partners.webhooks import addresses, deliveries
 
 log = structlog.get_logger("partners.webhooks.endpoints")
@@ -37,10 +38,6 @@ HAS_CHANGED = _("This has changed since the page was loaded. Check it, then try 
 _CHECKED_APART = ("url", "partner")
 
 CheckedUrl = NewType("CheckedUrl", str)
-
-
-class LimitReachedError(ValidationError):
-    """A partner has MAX_ENDPOINTS webhooks, or a webhook MAX_SECRETS secrets in force."""
 
 
 def endpoints_of(partner: Partner) -> QuerySet[WebhookEndpoint]:
@@ -83,14 +80,14 @@ def add_endpoint(
 def create_endpoint(
     *, partner: Partner, url: CheckedUrl, types: Iterable[str] = (), description: str = ""
 ) -> tuple[WebhookEndpoint, str]:
-    """As add_endpoint, with a URL that has been checked. Raises LimitReachedError for more than MAX_ENDPOINTS."""
+    """As add_endpoint, with a URL that has been checked. Raises RefusedError for more than MAX_ENDPOINTS."""
     endpoint = WebhookEndpoint(partner=partner, url=url, types=_known(types), description=description)
     endpoint.clean_fields(exclude=_CHECKED_APART)
     with transaction.atomic():
         # One of two that are added at once sees the other.
         Partner.objects.select_for_update(no_key=True).get(pk=partner.pk)
         if endpoints_of(partner).count() >= MAX_ENDPOINTS:
-            raise LimitReachedError(
+            raise RefusedError(
                 _("A partner has at most %(limit)d webhooks. Remove one first.") % {"limit": MAX_ENDPOINTS}
             )
         endpoint.position = _end_of_feed(partner.pk)
@@ -171,7 +168,7 @@ def remove(endpoint: WebhookEndpoint) -> bool:
 def rotate_secret(endpoint: WebhookEndpoint, overlap: timedelta = DEFAULT_OVERLAP) -> str:
     """Create a secret; the ones in force end with the overlap, or at their own end where that is sooner.
 
-    Uses the database's clock: an overlap of zero ends them at once. Raises ValidationError, LimitReachedError if
+    Uses the database's clock: an overlap of zero ends them at once. Raises ValidationError, RefusedError if
     MAX_SECRETS are in force, and WebhookEndpoint.DoesNotExist if it was removed.
     """
     if not timedelta() <= overlap <= MAX_OVERLAP:
@@ -181,7 +178,7 @@ def rotate_secret(endpoint: WebhookEndpoint, overlap: timedelta = DEFAULT_OVERLA
         locked = _lock(endpoint)
         locked.secrets.exclude(_in_force()).delete()
         if overlap and locked.secrets.count() >= MAX_SECRETS:
-            raise LimitReachedError(
+            raise RefusedError(
                 _("%(count)d secrets are in force. Wait until one of them ends, or rotate without an overlap.")
                 % {"count": MAX_SECRETS}
             )

@@ -34,7 +34,7 @@ NO_SUCH_REQUEST = (
 diagnosing = Lock()
 
 
-class RefusedError(Exception):
+class InvalidQuestionError(Exception):
     """The texts cannot be read; the message says why. status: of the response."""
 
     def __init__(self, message: str, *, status: int) -> None:
@@ -55,20 +55,20 @@ NO_QUESTION = Question()
 
 
 def read(request: HttpRequest) -> Question:
-    """Return what a form or a JSON object asks. Raises RefusedError."""
+    """Return what a form or a JSON object asks. Raises InvalidQuestionError."""
     declared = request.META.get("CONTENT_LENGTH") or "0"
     if not declared.isdecimal() or len(declared) > 9 or int(declared) > MAX_BYTES:  # noqa: PLR2004 - digits enough
-        raise RefusedError(f"The texts are larger than {MAX_BYTES // 1024} KiB.", status=413)
+        raise InvalidQuestionError(f"The texts are larger than {MAX_BYTES // 1024} KiB.", status=413)
     if request.content_type not in {FORM, JSON}:
-        raise RefusedError(f"Send {JSON} or {FORM}.", status=415)
+        raise InvalidQuestionError(f"Send {JSON} or {FORM}.", status=415)
     try:
         fields = json.loads(request.body) if request.content_type == JSON else request.POST
         names = ("request", "canonicalRequest", "requestId", "secret")
         question = Question(*(fields.get(name) or "" for name in names))
     except (ValueError, AttributeError, RecursionError):
-        raise RefusedError("The texts cannot be decoded.", status=400) from None
+        raise InvalidQuestionError("The texts cannot be decoded.", status=400) from None
     if not all(isinstance(text, str) for text in question) or not (question.pasted + question.request_id).strip():
-        raise RefusedError("There is no request: paste one.", status=400)
+        raise InvalidQuestionError("There is no request: paste one.", status=400)
     if request.content_type == FORM:
         # A browser sends each line end of a form's field as CRLF.
         return Question(*(text.replace("\r\n", "\n") for text in question))
@@ -76,9 +76,9 @@ def read(request: HttpRequest) -> Question:
 
 
 def diagnose_one(pasted: str, canonical: str) -> dict[str, Any]:
-    """Return the diagnosis. Raises NotUnderstoodError, and RefusedError during another diagnosis."""
+    """Return the diagnosis. Raises NotUnderstoodError, and InvalidQuestionError during another diagnosis."""
     if not diagnosing.acquire(blocking=False):
-        raise RefusedError("The doctor is busy: try again in a moment.", status=503)
+        raise InvalidQuestionError("The doctor is busy: try again in a moment.", status=503)
     try:
         return diagnose(pasted, canonical, clock_skew_seconds=settings.CLOCK_SKEW_SECONDS).as_json()
     finally:
@@ -86,20 +86,20 @@ def diagnose_one(pasted: str, canonical: str) -> dict[str, Any]:
 
 
 def look_up(question: Question) -> dict[str, Any]:
-    """Return the request with this id. Raises RefusedError, also during another diagnosis."""
+    """Return the request with this id. Raises InvalidQuestionError, also during another diagnosis."""
     secret = question.secret.strip()
     if secret.startswith(SECRET_PREFIXES[Mode.LIVE]):
-        raise RefusedError("This is not a test secret: since it was exposed, rotate that key.", status=400)
+        raise InvalidQuestionError("This is not a test secret: since it was exposed, rotate that key.", status=400)
     if not diagnosing.acquire(blocking=False):
-        raise RefusedError("The doctor is busy: try again in a moment.", status=503)
+        raise InvalidQuestionError("The doctor is busy: try again in a moment.", status=503)
     try:
         found = request_by_id.find(question.request_id.strip(), secret)
     except (DatabaseError, InterfaceError):
-        raise RefusedError("Requests cannot be looked up now: try again in a moment.", status=503) from None
+        raise InvalidQuestionError("Requests cannot be looked up now: try again in a moment.", status=503) from None
     finally:
         diagnosing.release()
     if found is None:
-        raise RefusedError(NO_SUCH_REQUEST, status=404)
+        raise InvalidQuestionError(NO_SUCH_REQUEST, status=404)
     return found
 
 

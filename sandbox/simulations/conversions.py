@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from partners.refusals import RefusedError
 from partners.rfc_3339 import format_timestamp, rfc_3339_from_text
 from transactions import keyset
 from transactions.imports.lines import parse_line
@@ -16,14 +17,7 @@ from users.models import User
 
 # A partner waits for the answer, unlike an import.
 STATEMENT_SECONDS, LOCK_SECONDS = 4, 3
-
-
-class OtherContentError(Exception):
-    """A conversion with this conversionId and other content exists. index: of the item."""
-
-    def __init__(self, index: int) -> None:
-        super().__init__(index)
-        self.index = index
+OTHER_CONTENT = "A conversion with this conversionId and other content exists."
 
 
 def simulate_conversions(*, user: User, slug: str, items: Sequence[Mapping[str, Any]]) -> list[ConversionRow]:
@@ -31,7 +25,7 @@ def simulate_conversions(*, user: User, slug: str, items: Sequence[Mapping[str, 
 
     slug: of the user's partner. items: objects of an import's line, of which `conversionId` and `createdAt` may be
     absent. One that is recorded already with the same content is returned as it is.
-    Raises OtherContentError. Raises ValueError for a user who is real, and for an item that an import would refuse.
+    Raises RefusedError. Raises ValueError for a user who is real, and for an item that an import would refuse.
     """
     if not user.is_sandbox:
         raise ValueError("Conversions of real users are not simulated.")
@@ -55,6 +49,6 @@ def simulate_conversions(*, user: User, slug: str, items: Sequence[Mapping[str, 
         ids.append(whole["conversionId"])
         times.setdefault(whole["conversionId"], whole["createdAt"])
     if other := Database(statement_seconds=STATEMENT_SECONDS, lock_seconds=LOCK_SECONDS)(batch).problems:
-        raise OtherContentError(min(other))
+        raise RefusedError(f"items[{min(other)}]: {OTHER_CONTENT}")
     rows = {row.conversion_id: row for row in keyset.conversions_by_id(user.partner_id, ids)}
     return [rows[conversion_id] for conversion_id in ids]

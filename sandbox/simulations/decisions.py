@@ -15,7 +15,7 @@ REASON = "Simulated by the partner."
 def simulate_decision(*, user: User, to_status: str, reason_code: str = "", request_id: str) -> StatusChange:
     """Move the status of a sandbox user by the rules of section 8, in the name of the account `sandbox`.
 
-    Raises DecisionRefusedError. Raises ValueError for a user who is real.
+    Raises RefusedError. Raises ValueError for a user who is real.
     """
     _require_sandbox(user)
     return change_status(
@@ -33,7 +33,7 @@ def simulate_requirement(
 ) -> Requirement:
     """Open a requirement of a sandbox user by the rules of section 13, in the name of the account `sandbox`.
 
-    Raises RequirementRefusedError. Raises ValueError for a user who is real.
+    Raises RefusedError. Raises ValueError for a user who is real.
     """
     _require_sandbox(user)
     return open_requirement(
@@ -48,7 +48,7 @@ def simulate_requirement(
 
 
 def simulate_closing(*, requirement: Requirement, request_id: str) -> RequirementClosure:
-    """Close a requirement of a sandbox user, likewise. Raises RequirementRefusedError, ValueError."""
+    """Close a requirement of a sandbox user, likewise. Raises RefusedError, ValueError."""
     _require_sandbox(requirement.user)
     return close_requirement(requirement_id=requirement.pk, by=_account(), source=_source(request_id))
 

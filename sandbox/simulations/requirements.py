@@ -15,7 +15,6 @@ from users.api import errors, schema
 from users.api.requirement_serializers import RequirementSerializer, SimulatedRequirementSerializer
 from users.api.requirements import check_path, find_requirement, reread
 from users.models import Requirement
-from users.requirements.requirements import RequirementRefusedError
 
 
 class SimulatedRequirements(SandboxUserView):
@@ -51,13 +50,10 @@ class SimulatedRequirements(SandboxUserView):
         return self.write()
 
     def perform(self, external_id: str) -> Requirement:
-        """Open the requirement. Raises BadRequestError, NotFoundError, ConflictError."""
+        """Open the requirement. Raises BadRequestError, NotFoundError, RefusedError."""
         user = self.get_user(external_id)
         body = self.validated().validated_data
-        try:
-            return reread(simulate_requirement(user=user, request_id=self.request.request_id, **body))
-        except RequirementRefusedError as error:
-            raise ConflictError(str(error)) from None
+        return reread(simulate_requirement(user=user, request_id=self.request.request_id, **body))
 
 
 class ClosingSerializer(StrictSerializer[Any]):
@@ -92,12 +88,9 @@ class SimulatedClosing(SandboxUserView):
         return self.write()
 
     def perform(self, external_id: str, requirement_id: str) -> Requirement:
-        """Close the requirement. Raises BadRequestError, NotFoundError, ConflictError."""
+        """Close the requirement. Raises BadRequestError, NotFoundError, RefusedError."""
         check_path(external_id, requirement_id)
         requirement = find_requirement(self.get_user(external_id).pk, requirement_id)
         self.validated()
-        try:
-            simulate_closing(requirement=requirement, request_id=self.request.request_id)
-        except RequirementRefusedError as error:
-            raise ConflictError(str(error)) from None
+        simulate_closing(requirement=requirement, request_id=self.request.request_id)
         return reread(requirement)

@@ -17,7 +17,7 @@ from users import queries
 from users.api import errors, schema
 from users.api.serializers import UserSerializer
 from users.api.views import check_external_id
-from users.decisions.compliance import REASON_CODE_LENGTH, DecisionRefusedError, ReasonCodeError
+from users.decisions.compliance import REASON_CODE_LENGTH, ReasonCodeError
 from users.models import Status, User
 from users.queries import UserSummary
 from users.requirements.requirements import with_requirements
@@ -78,7 +78,7 @@ class SimulatedStatus(SandboxUserView):
         return self.write()
 
     def perform(self, external_id: str) -> UserSummary:
-        """Decide. Raises BadRequestError, NotFoundError, ConflictError."""
+        """Decide. Raises BadRequestError, NotFoundError, RefusedError."""
         user = self.get_user(external_id)
         body = self.validated().validated_data
         try:
@@ -90,7 +90,5 @@ class SimulatedStatus(SandboxUserView):
             )
         except ReasonCodeError as error:
             raise invalid_parameter("reasonCode", str(error), "notAllowed") from None
-        except DecisionRefusedError as error:
-            raise ConflictError(str(error)) from None
         [summary] = statements.fetch(queries.find(user.partner_id, external_id))
         return with_requirements(summary)

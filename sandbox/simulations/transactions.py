@@ -13,7 +13,7 @@ from partners.api.errors import ConflictError, UnavailableError, invalid_paramet
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.rfc_3339 import format_timestamp
-from sandbox.simulations.conversions import OtherContentError, simulate_conversions
+from sandbox.simulations.conversions import OTHER_CONTENT, simulate_conversions
 from sandbox.simulations.status import SandboxUserView
 from transactions.api import schema
 from transactions.api.serializers import (
@@ -29,8 +29,6 @@ from transactions.models import Document
 from users.api.schema import USER_WRITE_ERRORS, USER_WRITE_PARAMETERS
 
 log = structlog.get_logger("sandbox.simulations.transactions")
-
-OTHER_CONTENT = "A conversion with this conversionId and other content exists."
 
 
 class PublishedDocumentSerializer(serializers.BaseSerializer[Document]):
@@ -80,14 +78,10 @@ class SimulatedTransactions(SandboxUserView):
         return self.write()
 
     def perform(self, external_id: str) -> dict[str, list[ConversionRow]]:
-        """Record the conversions. Raises BadRequestError, NotFoundError, ConflictError."""
+        """Record the conversions. Raises BadRequestError, NotFoundError, RefusedError."""
         user = self.get_user(external_id)
         items = self.validated().validated_data["items"]
-        try:
-            rows = simulate_conversions(user=user, slug=self.request.user.partner_slug, items=items)
-        except OtherContentError as error:
-            raise ConflictError(f"items[{error.index}]: {OTHER_CONTENT}") from None
-        return {"items": rows}
+        return {"items": simulate_conversions(user=user, slug=self.request.user.partner_slug, items=items)}
 
 
 class SimulatedDocuments(SandboxUserView):

@@ -8,6 +8,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import translation
 
+from partners.refusals import RefusedError
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, words
@@ -178,7 +179,7 @@ def test_the_recorded_reason_is_in_english_whatever_the_page(user: User) -> None
 )
 def test_compliance_refuses_in_the_readers_language(language: str, refusal: str, user: User) -> None:
     factories.decide(user, Status.CLOSED)
-    with translation.override(language), pytest.raises(compliance.DecisionRefusedError) as refused:
+    with translation.override(language), pytest.raises(RefusedError) as refused:
         compliance.change_status(
             user=user, to_status="active", by=factories.StaffFactory.create(), reason="Papers seen."
         )

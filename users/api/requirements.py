@@ -14,7 +14,6 @@ from users.api.requirement_serializers import RequirementNoteSerializer, Require
 from users.api.views import UserView
 from users.models import Requirement
 from users.requirements import requirements
-from users.requirements.requirements import RequirementRefusedError
 
 
 def check_path(external_id: str, requirement_id: str) -> None:
@@ -70,13 +69,10 @@ class RequirementResponses(UserView):
         return self.write()
 
     def perform(self, external_id: str, requirement_id: str) -> Requirement:
-        """Record the note. Raises BadRequestError, NotFoundError, ConflictError."""
+        """Record the note. Raises BadRequestError, NotFoundError, RefusedError."""
         check_path(external_id, requirement_id)
         user = self.get_locked_user()
         requirement = find_requirement(user.summary.id, requirement_id)
         note = self.validated().validated_data["note"]
-        try:
-            requirements.respond(requirement=requirement, user_status=user.summary.status, note=note)
-        except RequirementRefusedError as error:
-            raise ConflictError(str(error)) from None
+        requirements.respond(requirement=requirement, user_status=user.summary.status, note=note)
         return reread(requirement)

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from partners.db import statements
+from partners.refusals import RefusedError
 from users.cases.modes import live
 from users.models import AccessKind, AccessRecord, Claim, Proposal, ProposalState, QueueSection, Staff, Status, User
 from users.models.approvals import PROPOSAL_LIFETIME
@@ -27,25 +28,21 @@ MAX_CLAIMS_READ = 1_000
 _CLAIM = "INSERT INTO users_claim (user_id, staff_id) VALUES (%s, %s) ON CONFLICT DO NOTHING RETURNING user_id"
 
 
-class ClaimRefusedError(Exception):
-    """A claim or a release that the rules do not allow. Its text says why, for people."""
-
-
 def claim(*, user: User, staff: Staff, request_id: str = "") -> Claim:
     """Claim a waiting case; nothing changes where this person has claimed it already.
 
-    Raises ClaimRefusedError where the case is not waiting, or somebody else has claimed it.
+    Raises RefusedError where the case is not waiting, or somebody else has claimed it.
     """
     _require_permission(staff)
     with transaction.atomic():
         present = _lock(user)
         if not needs_decision(present):
-            raise ClaimRefusedError(_("This case is not waiting for a decision."))
+            raise RefusedError(_("This case is not waiting for a decision."))
         if _insert(present, staff, request_id):
             return Claim.objects.get(pk=present.pk)
         held = Claim.objects.select_related("staff").get(pk=present.pk)
     if held.staff_id != staff.pk:
-        raise ClaimRefusedError(_("%(name)s has claimed this case.") % {"name": held.staff.get_username()})
+        raise RefusedError(_("%(name)s has claimed this case.") % {"name": held.staff.get_username()})
     return held
 
 
@@ -53,7 +50,7 @@ def next_case(*, staff: Staff, request_id: str = "") -> User | None:
     """The waiting case that this person has claimed, or else the first free one of the queue, which they claim.
 
     Only cases of real users. None where there is neither. Two simultaneous callers get different cases. Raises
-    ClaimRefusedError.
+    RefusedError.
     """
     _require_permission(staff)
     with transaction.atomic():
@@ -79,7 +76,7 @@ def current_case(staff: Staff) -> User | None:
 
 
 def release(*, user: User, staff: Staff, request_id: str = "") -> None:
-    """End the claim on a case, if there is one. Raises ClaimRefusedError where may_release() is false."""
+    """End the claim on a case, if there is one. Raises RefusedError where may_release() is false."""
     _require_permission(staff)
     with transaction.atomic():
         _lock(user)
@@ -87,7 +84,7 @@ def release(*, user: User, staff: Staff, request_id: str = "") -> None:
         if held is None:
             return
         if not may_release(held, staff):
-            raise ClaimRefusedError(
+            raise RefusedError(
                 _("%(name)s has claimed this case; others can release it %(hours)s hours after that.")
                 % {"name": held.staff.get_username(), "hours": HELD_FOR // timedelta(hours=1)}
             )
@@ -140,7 +137,7 @@ def may_release(held: Claim, staff: Staff) -> bool:
 
 def _require_permission(staff: Staff) -> None:
     if not (staff.is_active and staff.has_perm(PERMISSION)):
-        raise ClaimRefusedError(_("%(name)s may not claim cases.") % {"name": staff.get_username()})
+        raise RefusedError(_("%(name)s may not claim cases.") % {"name": staff.get_username()})
 
 
 def _lock(user: User) -> User:

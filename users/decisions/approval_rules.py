@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from partners.db import statements
 from partners.db.history_context import SET_CONTEXT
 from partners.db.statements import Query
+from partners.refusals import RefusedError
 from users.models import ApprovalRule, Condition, Staff, User
 from users.models.approvals import RULED_MOVES
 from users.models.statuses import Status
@@ -31,10 +32,6 @@ _STANDING = """
 """
 
 
-class RuleRefusedError(Exception):
-    """A rule that cannot be set. Its text says why, for people."""
-
-
 def set_rules(
     *, from_status: str, to_status: str, conditions: Sequence[str], using: str, context: Mapping[str, str]
 ) -> None:
@@ -43,7 +40,7 @@ def set_rules(
     conditions: one or more; `never` alone. using: the alias of the owner's connection. context: who does it
     (partners/db/history_context.py).
 
-    Raises RuleRefusedError; nothing has changed then.
+    Raises RefusedError; nothing has changed then.
     """
     _check_rules(from_status, to_status, conditions)
     rules = [
@@ -59,7 +56,7 @@ def set_rules(
 def count_concerned(*, from_status: str, to_status: str, conditions: Sequence[str]) -> int:
     """How many users these rules would concern now: real ones, in the status before the move.
 
-    Raises RuleRefusedError where the rules could not be set.
+    Raises RefusedError where the rules could not be set.
     """
     _check_rules(from_status, to_status, conditions)
     counted = statements.fetch_one(_COUNT, (from_status, list(conditions)))
@@ -69,17 +66,17 @@ def count_concerned(*, from_status: str, to_status: str, conditions: Sequence[st
 def _check_rules(from_status: str, to_status: str, conditions: Sequence[str]) -> None:
     if (from_status, to_status) not in RULED_MOVES:
         moves = ", ".join(f"{start.value} {end.value}" for start, end in RULED_MOVES)
-        raise RuleRefusedError(f"This move takes one person. A rule can be set for: {moves}.")
+        raise RefusedError(f"This move takes one person. A rule can be set for: {moves}.")
     if unknown := set(conditions) - set(Condition.values):
-        raise RuleRefusedError(f"Unknown condition {', '.join(sorted(unknown))}; of: {', '.join(Condition.values)}.")
+        raise RefusedError(f"Unknown condition {', '.join(sorted(unknown))}; of: {', '.join(Condition.values)}.")
     if Condition.NEVER in conditions:
         if len(set(conditions)) > 1:
-            raise RuleRefusedError("`never` stands alone: it takes the other conditions back.")
+            raise RefusedError("`never` stands alone: it takes the other conditions back.")
         return
     names = [staff.get_username() for staff in deciders()]
     if len(names) < LEAST_DECIDERS:
         present = ", ".join(names) or "nobody"
-        raise RuleRefusedError(f"A rule needs two active accounts that may decide; there is {present}.")
+        raise RefusedError(f"A rule needs two active accounts that may decide; there is {present}.")
 
 
 def conditions_of(from_status: str, to_status: str) -> list[str]:

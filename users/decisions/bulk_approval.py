@@ -13,6 +13,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 
+from partners.refusals import RefusedError
 from users.decisions import compliance, proposals
 from users.decisions.approval_rules import needs_two
 from users.decisions.changes import ConcurrentChanges
@@ -22,10 +23,6 @@ from users.models import AccessKind, AccessRecord, Staff, Status, User
 MAX_CASES = 100
 # Permissions are looked up by this backend; the login's backend extends it.
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
-
-
-class TooManyError(Exception):
-    """More than MAX_CASES cases were chosen; nothing has changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +58,10 @@ class Result:
 def approve_all(*, choices: Sequence[Choice], reason: str, reason_code: str, by: Staff, source: str) -> list[Result]:
     """Approve each of these users whom the rules allow, or propose it where that takes two people.
 
-    The results are in the order of choices. Raises TooManyError.
+    The results are in the order of choices. Raises RefusedError.
     """
     if len(choices) > MAX_CASES:
-        raise TooManyError(
+        raise RefusedError(
             _("At most %(most)s at a time: %(chosen)s are chosen.") % {"most": MAX_CASES, "chosen": len(choices)}
         )
     user_ids = [choice.user_id for choice in choices]
@@ -142,9 +139,9 @@ def _approve(choice: Choice, *, reason: str, reason_code: str, by: Staff, source
             else:
                 compliance.decide(user_id=user.pk, **decision)
         except compliance.StaleError as stale:
-            raise compliance.DecisionRefusedError(_display_changes(stale.changes)) from None
+            raise RefusedError(_display_changes(stale.changes)) from None
         except User.DoesNotExist:
-            raise compliance.DecisionRefusedError(_("User not found.")) from None
+            raise RefusedError(_("User not found.")) from None
 
     refusal = compliance.refusal_of(approve_or_propose)
     return Result(choice, refusal, is_proposed=is_proposed and not refusal)

@@ -16,11 +16,12 @@ from django.utils.translation import ngettext
 from psycopg.errors import IntegrityConstraintViolation
 
 from partners.db import history_context, statements
+from partners.refusals import RefusedError
 from users.cases import claims
 from users.decisions import decision_basis
 from users.decisions.approval_rules import needs_two
 from users.decisions.changes import ConcurrentChanges, changes_since, version_of
-from users.decisions.lock_timeouts import LockTimeoutError, convert_lock_timeout
+from users.decisions.lock_timeouts import convert_lock_timeout
 from users.decisions.reasons import allowed_codes
 from users.models import AccessKind, AccessRecord, Claim, Proposal, ProposalState, Staff, StatusChange, User
 from users.models.columns import IDENTITY_PERMISSION
@@ -34,23 +35,19 @@ MAX_NOTE_LENGTH = 500
 PERMISSION = "users.decide_user"
 
 
-class DecisionRefusedError(Exception):
-    """A decision that the rules do not allow. Its text says why, for people."""
-
-
-class ReasonMissingError(DecisionRefusedError):
+class ReasonMissingError(RefusedError):
     """The move is allowed, but has no reason."""
 
 
-class TwoPeopleError(DecisionRefusedError):
+class TwoPeopleError(RefusedError):
     """The move takes two people."""
 
 
-class ReasonCodeError(DecisionRefusedError):
+class ReasonCodeError(RefusedError):
     """The reason's code is not one of the move's, which the text lists."""
 
 
-class StaleError(DecisionRefusedError):
+class StaleError(RefusedError):
     """The user has changed since the page was loaded. changes: those that the person may see."""
 
     def __init__(self, changes: ConcurrentChanges) -> None:
@@ -90,7 +87,7 @@ def change_status(
     source: the origin that the history names, such as a request's id or a command.
     signed: what the page showed on which the person decided; empty without a page.
     proposal: that `by` approves (users/decisions/proposals.py), where the move takes two people.
-    Raises DecisionRefusedError; nothing has changed then.
+    Raises RefusedError; nothing has changed then.
     """
     reason, reason_code = reason.strip(), reason_code.strip()
     require_permission(by)
@@ -103,7 +100,7 @@ def change_status(
         check_reason(reason)
         _check_people(locked, to_status, proposal)
         if refusal := what_is_open(locked, to_status):
-            raise DecisionRefusedError(refusal)
+            raise RefusedError(refusal)
         basis = None if _is_simulated(by) else decision_basis.collect(user=locked, by=by, signed=signed, source=source)
         Claim.objects.filter(user=user).delete()
         history_context.set_context(staff=by.get_username(), source=source)
@@ -136,7 +133,7 @@ def decide(
     """Move a user's status.
 
     shown: the `version_of` the user on which the person decided. The other arguments: see change_status.
-    Raises StaleError, DecisionRefusedError, User.DoesNotExist; nothing has changed then.
+    Raises StaleError, RefusedError, User.DoesNotExist; nothing has changed then.
     """
     with transaction.atomic():
         return change_status(
@@ -157,14 +154,14 @@ def mark_reviewed(
 
     The status stays. A trigger on the access record takes the user off the list of changed users.
     shown: the version that the person reviewed. signed: see change_status. note: 1 to 500 characters.
-    Raises StaleError, DecisionRefusedError, User.DoesNotExist; nothing has changed then.
+    Raises StaleError, RefusedError, User.DoesNotExist; nothing has changed then.
     """
     require_permission(by)
     note = note.strip()
     with transaction.atomic():
         user = lock(user_id, shown=shown, by=by)
         if user.identity_changed_at is None:
-            raise DecisionRefusedError(_("This change has been reviewed already."))
+            raise RefusedError(_("This change has been reviewed already."))
         check_note(note)
         _require_opening(user, by)
         # The trigger updates the user's row, whose history names the person.
@@ -180,21 +177,21 @@ def mark_reviewed(
 
 
 def require_permission(staff: Staff) -> None:
-    """Raises DecisionRefusedError for an account that may not decide."""
+    """Raises RefusedError for an account that may not decide."""
     if not (staff.is_active and staff.has_perm(PERMISSION)):
-        raise DecisionRefusedError(_("%(name)s may not decide about users.") % {"name": staff.get_username()})
+        raise RefusedError(_("%(name)s may not decide about users.") % {"name": staff.get_username()})
 
 
 def check_move(present: str, to_status: str) -> None:
-    """Raises DecisionRefusedError for a move that nobody may make."""
+    """Raises RefusedError for a move that nobody may make."""
     if to_status in allowed_moves(present):
         return
     if to_status not in Status.values:
-        raise DecisionRefusedError(_("Unknown status; one of: %(statuses)s.") % {"statuses": ", ".join(Status.values)})
+        raise RefusedError(_("Unknown status; one of: %(statuses)s.") % {"statuses": ", ".join(Status.values)})
     if to_status == present:
-        raise DecisionRefusedError(_("The user is %(status)s already.") % {"status": present})
+        raise RefusedError(_("The user is %(status)s already.") % {"status": present})
     moves = ", ".join(allowed_moves(present)) or _("nothing: it is final")
-    raise DecisionRefusedError(
+    raise RefusedError(
         _("A user who is %(present)s cannot become %(wanted)s; allowed: %(moves)s.")
         % {"present": present, "wanted": to_status, "moves": moves}
     )
@@ -208,7 +205,7 @@ def _check_people(user: User, to_status: str, proposal: Proposal | None) -> None
             open_one = _("Open proposal: %(id)s.") % {"id": found.pk} if found else _("There is no open proposal.")
             raise TwoPeopleError(_("This move takes two people: propose it (propose_user_status).") + " " + open_one)
     elif proposal is not None:
-        raise DecisionRefusedError(_("This move takes one person by now: decline the proposal and decide."))
+        raise RefusedError(_("This move takes one person by now: decline the proposal and decide."))
 
 
 def what_is_open(user: User, to_status: str) -> str:
@@ -230,32 +227,32 @@ def check_reason_code(reason_code: str, present: str, to_status: str) -> None:
 
 
 def check_reason(reason: str) -> None:
-    """Raises ReasonMissingError without a reason, DecisionRefusedError for one that is too long."""
+    """Raises ReasonMissingError without a reason, RefusedError for one that is too long."""
     if not reason:
         raise ReasonMissingError(_("A reason is required."))
     if len(reason) > REASON_LENGTH:
-        raise DecisionRefusedError(_("The reason must be at most %(most)s characters.") % {"most": REASON_LENGTH})
+        raise RefusedError(_("The reason must be at most %(most)s characters.") % {"most": REASON_LENGTH})
 
 
 def check_note(note: str) -> None:
-    """Raises ReasonMissingError without a note, DecisionRefusedError for one that is too long."""
+    """Raises ReasonMissingError without a note, RefusedError for one that is too long."""
     if not note:
         raise ReasonMissingError(_("A note is required."))
     if len(note) > MAX_NOTE_LENGTH:
-        raise DecisionRefusedError(_("The note must be at most %(most)s characters.") % {"most": MAX_NOTE_LENGTH})
+        raise RefusedError(_("The note must be at most %(most)s characters.") % {"most": MAX_NOTE_LENGTH})
 
 
 def _require_opening(user: User, by: Staff) -> None:
     """Refuse a person who has not opened the case since the change."""
     openings = AccessRecord.objects.filter(user=user, staff=by, created_at__gte=user.identity_changed_at)
     if not openings.filter(kind=AccessKind.OPENED, detail__in=AccessRecord.PAGES_WITH_RISK_FLAGS).exists():
-        raise DecisionRefusedError(_("Open the case first: nobody reviews a change unseen."))
+        raise RefusedError(_("Open the case first: nobody reviews a change unseen."))
 
 
 def lock(user_id: UUID, *, shown: str | None, by: Staff) -> User:
     """The user, locked until the transaction ends, in the version shown and not claimed by anybody else.
 
-    shown: None where there was no page. Raises StaleError, DecisionRefusedError.
+    shown: None where there was no page. Raises StaleError, RefusedError.
     """
     user = User.objects.select_for_update(no_key=True).get(pk=user_id)
     if shown is not None and shown != version_of(user):
@@ -263,7 +260,7 @@ def lock(user_id: UUID, *, shown: str | None, by: Staff) -> User:
     # Simulated decisions are nobody's.
     holder = None if _is_simulated(by) else claims.holder(user)
     if holder is not None and holder != by:
-        raise DecisionRefusedError(_("%(name)s has claimed this case.") % {"name": holder.get_username()})
+        raise RefusedError(_("%(name)s has claimed this case.") % {"name": holder.get_username()})
     return user
 
 
@@ -276,7 +273,7 @@ def refusal_of(act: Callable[[], object]) -> str:
     try:
         with convert_lock_timeout():
             act()
-    except (DecisionRefusedError, LockTimeoutError) as refused:
+    except RefusedError as refused:
         return str(refused)
     except DatabaseError as error:
         # Its text may have values of the row.
@@ -287,7 +284,7 @@ def refusal_of(act: Callable[[], object]) -> str:
 
 @contextmanager
 def refused_by_database() -> Iterator[None]:
-    """Raise DecisionRefusedError where a trigger refuses: what was checked here has changed in the meantime.
+    """Raise RefusedError where a trigger refuses: what was checked here has changed in the meantime.
 
     Used around a transaction.
     """
@@ -296,6 +293,6 @@ def refused_by_database() -> Iterator[None]:
     except IntegrityError as error:
         if not isinstance(error.__cause__, IntegrityConstraintViolation) or not error.__cause__.diag.message_primary:
             raise
-        raise DecisionRefusedError(
+        raise RefusedError(
             _("Something has changed meanwhile. Look again: %(why)s") % {"why": error.__cause__.diag.message_primary}
         ) from error

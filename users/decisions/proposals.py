@@ -15,9 +15,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from partners.db import history_context
+from partners.refusals import RefusedError
 from users.decisions import compliance, decision_basis
 from users.decisions.approval_rules import needs_two, pair_of
-from users.decisions.compliance import DecisionRefusedError
 from users.models import AccessKind, Claim, Proposal, ProposalState, Staff, StatusChange, User, UserEvent
 from users.models.approvals import PROPOSAL_LIFETIME
 
@@ -37,7 +37,7 @@ def propose(
 
     shown: the `version_of` the user on which the person decided; None without a page. The rest: see
     compliance.change_status.
-    Raises DecisionRefusedError, also where no rule applies, and StaleError; nothing has changed then.
+    Raises RefusedError, also where no rule applies, and StaleError; nothing has changed then.
     """
     reason, reason_code = reason.strip(), reason_code.strip()
     compliance.require_permission(by)
@@ -47,12 +47,10 @@ def propose(
         compliance.check_reason_code(reason_code, locked.status, to_status)
         compliance.check_reason(reason)
         if not needs_two(locked, to_status):
-            raise DecisionRefusedError(_("This move takes one person: decide it."))
+            raise RefusedError(_("This move takes one person: decide it."))
         if (present := current(locked)) is not None:
             if state_of(present, locked) == ProposalState.OPEN:
-                raise DecisionRefusedError(
-                    _("%(name)s has proposed this already.") % {"name": present.by.get_username()}
-                )
+                raise RefusedError(_("%(name)s has proposed this already.") % {"name": present.by.get_username()})
             Proposal.objects.filter(pk=present.pk).update(state=state_of(present, locked))
         basis = decision_basis.collect(user=locked, by=by, signed=signed, source=source)
         Claim.objects.filter(user=locked).delete()
@@ -74,13 +72,13 @@ def approve(*, proposal_id: UUID, by: Staff, source: str = "", signed: str = "")
     """Approve another person's proposal: the status moves, with the proposal's reason.
 
     signed: see compliance.change_status.
-    Raises DecisionRefusedError, Proposal.DoesNotExist; nothing has changed then.
+    Raises RefusedError, Proposal.DoesNotExist; nothing has changed then.
     """
     compliance.require_permission(by)
     with transaction.atomic():
         proposal = _locked(proposal_id)
         if refusal := pair_of(proposal.by, by).why_not:
-            raise DecisionRefusedError(refusal)
+            raise RefusedError(refusal)
         return compliance.change_status(
             user=proposal.user,
             to_status=proposal.to_status,
@@ -96,7 +94,7 @@ def approve(*, proposal_id: UUID, by: Staff, source: str = "", signed: str = "")
 def decline(*, proposal_id: UUID, by: Staff, note: str, source: str = "") -> Proposal:
     """End a proposal without a decision. by: anybody who may decide, the proposer included. note: 1 to 500 characters.
 
-    Raises DecisionRefusedError, Proposal.DoesNotExist; nothing has changed then.
+    Raises RefusedError, Proposal.DoesNotExist; nothing has changed then.
     """
     compliance.require_permission(by)
     note = note.strip()
@@ -191,11 +189,11 @@ def approve_all(proposals: Iterable[Proposal], *, by: Staff, source: str) -> Seq
 def _require_opening(proposal: Proposal, by: Staff) -> None:
     openings = proposal.user.accesses.filter(staff=by, kind=AccessKind.OPENED, created_at__gte=proposal.created_at)
     if not openings.exists():
-        raise DecisionRefusedError(_("Open the case first: nobody approves a proposal unseen."))
+        raise RefusedError(_("Open the case first: nobody approves a proposal unseen."))
 
 
 def _locked(proposal_id: UUID) -> Proposal:
-    """The open proposal, its user locked. Raises DecisionRefusedError, Proposal.DoesNotExist."""
+    """The open proposal, its user locked. Raises RefusedError, Proposal.DoesNotExist."""
     found = Proposal.objects.select_related("by").get(pk=proposal_id)
     # The user before the proposal, as a decision's triggers do.
     user = User.objects.select_for_update(no_key=True).get(pk=found.user_id)
@@ -203,9 +201,9 @@ def _locked(proposal_id: UUID) -> Proposal:
     found.user = user
     state = state_of(found, user)
     if state == ProposalState.OVERTAKEN:
-        raise DecisionRefusedError(_("The user has changed since this was proposed: the proposal has ended."))
+        raise RefusedError(_("The user has changed since this was proposed: the proposal has ended."))
     if state != ProposalState.OPEN:
-        raise DecisionRefusedError(_("This proposal has ended: %(state)s.") % {"state": state.label})
+        raise RefusedError(_("This proposal has ended: %(state)s.") % {"state": state.label})
     return found
 
 

@@ -6,7 +6,8 @@ from django.db import IntegrityError, models, transaction
 from django.utils.translation import gettext as _
 
 from partners.db import history_context
-from users.decisions.compliance import DecisionRefusedError, check_reason, require_permission
+from partners.refusals import RefusedError
+from users.decisions.compliance import check_reason, require_permission
 from users.models import Hold, HoldRelease, Staff, User
 
 
@@ -25,7 +26,7 @@ def place_hold(*, user_id: UUID, by: Staff, reason: str, source: str = "") -> Ho
 
     by: an active account that may decide. reason: 1 to 2000 characters, which stay with the user.
     source: the origin that the history names, such as a request's id.
-    Raises DecisionRefusedError, User.DoesNotExist; nothing has changed then.
+    Raises RefusedError, User.DoesNotExist; nothing has changed then.
     """
     require_permission(by)
     reason = reason.strip()
@@ -34,7 +35,7 @@ def place_hold(*, user_id: UUID, by: Staff, reason: str, source: str = "") -> Ho
         # Waits for an erasure; then there is no such user.
         user = User.objects.select_for_update(no_key=True).get(pk=user_id)
         if user.is_sandbox:
-            raise DecisionRefusedError(_("The records of sandbox users have no retention: there is nothing to hold."))
+            raise RefusedError(_("The records of sandbox users have no retention: there is nothing to hold."))
         history_context.set_context(staff=by.get_username(), source=source)
         return Hold.objects.create(user=user, by=by, reason=reason)
 
@@ -42,17 +43,17 @@ def place_hold(*, user_id: UUID, by: Staff, reason: str, source: str = "") -> Ho
 def release_hold(*, hold_id: UUID, by: Staff, reason: str, source: str = "") -> HoldRelease:
     """End a hold. The arguments are those of place_hold; `by` is another account than the one that placed it.
 
-    Raises DecisionRefusedError, Hold.DoesNotExist; nothing has changed then.
+    Raises RefusedError, Hold.DoesNotExist; nothing has changed then.
     """
     require_permission(by)
     reason = reason.strip()
     check_reason(reason)
     hold = Hold.objects.select_related("by").get(pk=hold_id)
     if hold.by_id == by.pk:
-        raise DecisionRefusedError(_("You placed this hold: another person releases it."))
+        raise RefusedError(_("You placed this hold: another person releases it."))
     try:
         with transaction.atomic():
             history_context.set_context(staff=by.get_username(), source=source)
             return HoldRelease.objects.create(hold=hold, by=by, reason=reason)
     except IntegrityError:
-        raise DecisionRefusedError(_("This hold has been released already.")) from None
+        raise RefusedError(_("This hold has been released already.")) from None

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from partners.db import history_context
 from partners.models import Partner
+from partners.refusals import RefusedError
 from users.decisions import compliance
 from users.models import (
     Claim,
@@ -45,10 +46,6 @@ DEFAULT_DUE_DAYS = 14
 _IS_ANSWERED = Exists(RequirementResponse.objects.filter(requirement=OuterRef("pk")))
 
 
-class RequirementRefusedError(Exception):
-    """A requirement that the rules do not allow to be opened, answered or closed. Its text says why, for people."""
-
-
 def open_requirement(
     *,
     user: User,
@@ -66,8 +63,7 @@ def open_requirement(
     characters.
     due_in_days: 1 to 90. shown: the `version_of` the user on which the person decided; None without a page.
     source: the origin that the history names.
-    Raises RequirementRefusedError, DecisionRefusedError of an account that may not decide, StaleError; nothing has
-    changed then.
+    Raises RefusedError, StaleError; nothing has changed then.
     """
     message = message.strip()
     compliance.require_permission(by)
@@ -75,7 +71,7 @@ def open_requirement(
     with transaction.atomic():
         locked = compliance.lock(user.pk, shown=shown, by=by)
         if refusal := why_not_asked(locked):
-            raise RequirementRefusedError(refusal)
+            raise RefusedError(refusal)
         Claim.objects.filter(user=locked).delete()
         history_context.set_context(staff=by.get_username(), source=source)
         requirement = Requirement.objects.create(
@@ -109,20 +105,17 @@ def close_requirement(
     """Close a requirement: it was answered to satisfaction, or is withdrawn.
 
     note: up to 500 characters, for staff. source, shown: see open_requirement.
-    Raises RequirementRefusedError, DecisionRefusedError of an account that may not decide, StaleError,
-    Requirement.DoesNotExist; nothing has changed then.
+    Raises RefusedError, StaleError, Requirement.DoesNotExist; nothing has changed then.
     """
     note = note.strip()
     compliance.require_permission(by)
     if len(note) > CLOSURE_NOTE_LENGTH:
-        raise RequirementRefusedError(
-            _("The note must be at most %(most)s characters.") % {"most": CLOSURE_NOTE_LENGTH}
-        )
+        raise RefusedError(_("The note must be at most %(most)s characters.") % {"most": CLOSURE_NOTE_LENGTH})
     with transaction.atomic():
         requirement = Requirement.objects.get(pk=requirement_id)
         compliance.lock(requirement.user_id, shown=shown, by=by)
         if RequirementClosure.objects.filter(pk=requirement_id).exists():
-            raise RequirementRefusedError(_("This requirement is closed already."))
+            raise RefusedError(_("This requirement is closed already."))
         history_context.set_context(staff=by.get_username(), source=source)
         closure = RequirementClosure.objects.create(requirement=requirement, by=by, note=note)
     closure.refresh_from_db()
@@ -132,14 +125,14 @@ def close_requirement(
 def respond(*, requirement: Requirement, user_status: str, note: str) -> RequirementResponse:
     """Record a partner's note on a requirement of a locked user, which sets it to submitted.
 
-    Raises RequirementRefusedError; nothing has changed then.
+    Raises RefusedError; nothing has changed then.
     """
     if user_status == Status.CLOSED:
-        raise RequirementRefusedError("The user is closed.")
+        raise RefusedError("The user is closed.")
     if RequirementClosure.objects.filter(pk=requirement.pk).exists():
-        raise RequirementRefusedError("This requirement is closed.")
+        raise RefusedError("This requirement is closed.")
     if requirement.responses.order_by()[:MAX_RESPONSES].count() >= MAX_RESPONSES:
-        raise RequirementRefusedError(f"A requirement has at most {MAX_RESPONSES} answers.")
+        raise RefusedError(f"A requirement has at most {MAX_RESPONSES} answers.")
     response: RequirementResponse = RequirementResponse.objects.create(requirement=requirement, note=note)
     return response
 
@@ -197,29 +190,27 @@ def _open(user_id: UUID | str) -> Sequence[Requirement]:
 
 
 def _check_wording(*, code: str, fields: Collection[str], message: str, due_in_days: int) -> None:
-    """Raises RequirementRefusedError for what no partner is asked, or not in these words."""
+    """Raises RefusedError for what no partner is asked, or not in these words."""
     if code not in RequirementCode.values:
-        raise RequirementRefusedError(
-            _("Unknown code; one of: %(codes)s.") % {"codes": ", ".join(RequirementCode.values)}
-        )
+        raise RefusedError(_("Unknown code; one of: %(codes)s.") % {"codes": ", ".join(RequirementCode.values)})
     if unknown := sorted(set(fields) - set(PROFILE_COLUMNS)):
-        raise RequirementRefusedError(_("Unknown field: %(fields)s.") % {"fields": ", ".join(unknown)})
+        raise RefusedError(_("Unknown field: %(fields)s.") % {"fields": ", ".join(unknown)})
     if not 1 <= due_in_days <= MAX_DUE_DAYS:
-        raise RequirementRefusedError(_("An answer is due in 1 to %(most)s days.") % {"most": MAX_DUE_DAYS})
+        raise RefusedError(_("An answer is due in 1 to %(most)s days.") % {"most": MAX_DUE_DAYS})
     check_message(message)
 
 
 def check_message(message: str) -> None:
-    """Raises RequirementRefusedError for a message that is too long, names a suspicion, or may hide a word."""
+    """Raises RefusedError for a message that is too long, names a suspicion, or may hide a word."""
     if len(message) > MESSAGE_LENGTH:
-        raise RequirementRefusedError(_("The message must be at most %(most)s characters.") % {"most": MESSAGE_LENGTH})
+        raise RefusedError(_("The message must be at most %(most)s characters.") % {"most": MESSAGE_LENGTH})
     if parts := hidden_parts(message):
-        raise RequirementRefusedError(
+        raise RefusedError(
             _("The message has invisible characters, or letters of two scripts in one word: leave out %(parts)s.")
             % {"parts": ", ".join(f"“{part}”" for part in parts)}
         )
     if words := forbidden_words(message):
-        raise RequirementRefusedError(
+        raise RefusedError(
             _("The partner must not learn of a suspicion: leave out %(words)s.")
             % {"words": ", ".join(f"“{word}”" for word in words)}
         )

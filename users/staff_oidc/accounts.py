@@ -32,7 +32,7 @@ _TRUE = (True, "true", "1")
 _VERIFIED_CLAIMS = ("email_verified", "xms_edov")
 
 
-class RefusedError(Exception):
+class SignInRefusedError(Exception):
     """This person does not get in. cause: for the log and the trail. username: of the account, where there is one."""
 
     def __init__(self, cause: str, username: str = "") -> None:
@@ -43,20 +43,20 @@ class RefusedError(Exception):
 def account_of(request: HttpRequest, login: SocialLogin) -> Staff:
     """Return the person's account, found or made, with the roles that the directory says. In a transaction.
 
-    Raises RefusedError, after which what was written stays: roles that the directory no longer gives.
+    Raises SignInRefusedError, after which what was written stays: roles that the directory no longer gives.
     """
     roles = _roles(login.claims) if settings.STAFF_OIDC_ROLES else None
     staff = Staff.objects.select_for_update(no_key=True).filter(pk=login.user.pk).first() if login.is_existing else None
     if staff is None and roles == set():
-        raise RefusedError("no role")
+        raise SignInRefusedError("no role")
     if staff is None:
         staff = _first_time(request, login, roles)
     if not (staff.is_active and staff.is_staff):
-        raise RefusedError("no access", staff.get_username())
+        raise SignInRefusedError("no access", staff.get_username())
     if roles is not None:
         _set_roles(staff, roles)
         if not roles:
-            raise RefusedError("no role", staff.get_username())
+            raise SignInRefusedError("no role", staff.get_username())
     _accept_invitation(staff)
     return staff
 
@@ -72,10 +72,10 @@ def _first_time(request: HttpRequest, login: SocialLogin, roles: set[str] | None
     email = _verified_address(login.claims)
     known = list(Staff.objects.select_for_update(no_key=True).filter(email__iexact=email))
     if not known and not roles:
-        raise RefusedError("unknown person")
+        raise SignInRefusedError("unknown person")
     if known and (len(known) > 1 or state_of(known[0]) != StaffState.INVITED or known[0].is_emergency):
         # A second account would make two people of one.
-        raise RefusedError("account not invited", known[0].get_username())
+        raise SignInRefusedError("account not invited", known[0].get_username())
     try:
         with transaction.atomic():
             staff = known[0] if known else _make(email, login.user, min(roles or ()))
@@ -88,7 +88,7 @@ def _first_time(request: HttpRequest, login: SocialLogin, roles: set[str] | None
             login.connect(request, staff)
     except (IntegrityError, ValidationError) as error:
         # Another request was first, or the name is none for an account.
-        raise RefusedError("account could not be made") from error
+        raise SignInRefusedError("account could not be made") from error
     audit.record(FOUND if known else MADE, object=staff.get_username(), detail={"issuer": settings.STAFF_OIDC_ISSUER})
     return staff
 
@@ -98,9 +98,9 @@ def _verified_address(claims: Mapping[str, Any]) -> str:
     try:
         validate_email(email)
     except ValidationError:
-        raise RefusedError("no address") from None
+        raise SignInRefusedError("no address") from None
     if not any(claims.get(name) in _TRUE for name in _VERIFIED_CLAIMS):
-        raise RefusedError("address not verified")
+        raise SignInRefusedError("address not verified")
     return email
 
 

@@ -64,7 +64,7 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Find or make the account of somebody whom the provider has verified, or refuse them."""
         started = sociallogin.state["data"]
-        refused: accounts.RefusedError | None = None
+        refused: accounts.SignInRefusedError | None = None
         try:
             _verify(started, sociallogin.id_token)
         except ProviderError as error:
@@ -73,7 +73,7 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
             _act_as_directory(request)
             try:
                 staff = sociallogin.user = accounts.account_of(request, sociallogin)
-            except accounts.RefusedError as error:
+            except accounts.SignInRefusedError as error:
                 refused = error
         if refused is not None:
             raise ImmediateHttpResponse(_refuse(request, DIRECTORY, refused.cause, refused.username))

@@ -2,8 +2,6 @@ from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import CommandError
-
 from partners.authentication import keys
 from partners.management.base import Outcome, ServiceCommand, issued_key, optional_rfc_3339, whole_number
 
@@ -26,9 +24,6 @@ class Command(ServiceCommand):
 
     def perform(self, *, api_key: str, overlap_hours: int, **_: Any) -> Outcome:
         old = keys.find(api_key)
-        try:
-            issued = keys.rotate(old, overlap=timedelta(hours=overlap_hours))
-        except ValueError as error:
-            raise CommandError(str(error)) from error
+        issued = keys.rotate(old, overlap=timedelta(hours=overlap_hours))
         old.refresh_from_db(fields=["expires_at"])
         return issued_key(issued, [f"Old key:  {old.prefix} expires at {optional_rfc_3339(old.expires_at)}"])

@@ -8,6 +8,7 @@ from io import BytesIO
 import pytest
 from django.db import IntegrityError, transaction
 
+from partners.refusals import RefusedError
 from tests import factories
 from tests.support.client import Response
 from tests.support.staff import client_as, client_of
@@ -52,13 +53,13 @@ def test_an_empty_or_too_long_note_is_refused(user: User, text: str, said: str) 
     response = client_as("reviewer").post(f"{case_of(user)}note/", {"text": text})
     assert response.status_code == 422
     assert said in response.content.decode()
-    with pytest.raises(case_notes.NoteRefusedError, match=said):
+    with pytest.raises(RefusedError, match=said):
         case_notes.add_note(user=user, text=text, by=factories.StaffFactory.create(role="reviewer"))
     assert not CaseNote.objects.exists()
 
 
 def test_who_may_not_decide_adds_no_note(user: User) -> None:
-    with pytest.raises(case_notes.NoteRefusedError, match="may not decide"):
+    with pytest.raises(RefusedError, match="may not decide"):
         case_notes.add_note(user=user, text=NOTE, by=factories.StaffFactory.create(role="auditor"))
 
 

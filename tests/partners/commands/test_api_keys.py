@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from partners.authentication import keys
 from partners.models import ApiKey, Partner
+from partners.refusals import RefusedError
 from partners.rfc_3339 import parse_timestamp
 from tests.support.client import PartnerClient, in_process
 from tests.support.commands import outcome, printed, refusal, run
@@ -118,7 +119,7 @@ def test_of_two_rotations_at_once_one_is_refused(committed_partner: Partner) -> 
             keys.rotate(key, overlap=timedelta())
             second = pool.submit(rotate)
             wait_for_sessions(1)
-        with pytest.raises(ValueError, match="no longer in force"):
+        with pytest.raises(RefusedError, match="no longer in force"):
             second.result()
 
 

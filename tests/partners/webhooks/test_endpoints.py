@@ -14,6 +14,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from partners.models import DisabledReason, EventType, Partner, WebhookEndpoint, WebhookSecret
+from partners.refusals import RefusedError
 from partners.webhooks import addresses, endpoints
 from tests.factories import EventFactory, PartnerFactory, WebhookEndpointFactory
 
@@ -60,7 +61,7 @@ def test_it_begins_at_the_end_of_the_feed(partner: Partner) -> None:
 
 def test_a_partner_has_at_most_five(partner: Partner) -> None:
     made = WebhookEndpointFactory.create_batch(5, partner=partner)
-    with pytest.raises(ValidationError, match="at most 5"):
+    with pytest.raises(RefusedError, match="at most 5"):
         endpoints.add_endpoint(partner=partner, url=URL)
     WebhookEndpointFactory.create()
     endpoints.remove(made[0])
@@ -84,7 +85,7 @@ def test_two_that_are_added_at_once_are_not_one_too_many(committed_partner: Part
         begin.wait()
         try:
             endpoints.add_endpoint(partner=committed_partner, url=URL)
-        except ValidationError:
+        except RefusedError:
             refusals.append(1)
         finally:
             connection.close()
@@ -246,7 +247,7 @@ def test_an_overlap_has_bounds(hours: int, endpoint: WebhookEndpoint) -> None:
 def test_secrets_in_force_are_few(endpoint: WebhookEndpoint) -> None:
     for _ in range(4):
         endpoints.rotate_secret(endpoint)
-    with pytest.raises(ValidationError, match="5 secrets are in force"):
+    with pytest.raises(RefusedError, match="5 secrets are in force"):
         endpoints.rotate_secret(endpoint)
     assert len(endpoints.secrets_in_force(endpoint)) == 5
     new = endpoints.rotate_secret(endpoint, timedelta())

@@ -15,16 +15,15 @@ from django.utils import timezone
 from hypothesis import HealthCheck, example, given, settings
 
 from partners.models import WebhookDelivery, WebhookEndpoint
+from partners.refusals import RefusedError
 from partners.webhooks import fan_out, leases
 from partners.webhooks.attempt_headers import attempt_headers
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.events import place_events
 from users.decisions import case_notes, compliance
-from users.decisions.compliance import DecisionRefusedError
 from users.models import Requirement, Status, User
 from users.requirements import requirements
-from users.requirements.requirements import RequirementRefusedError
 
 # By status: codes that tell of a suspicion, and what an innocent user has in their place.
 SUSPICIOUS = {
@@ -58,7 +57,7 @@ class Life:
         self.cursor = ""
 
     def live(self, step: str, value: Any) -> None:
-        with suppress(DecisionRefusedError, RequirementRefusedError):
+        with suppress(RefusedError):
             getattr(self, step)(value)
         self.observe()
 

@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from partners.refusals import RefusedError
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of
@@ -115,7 +116,7 @@ def test_what_somebody_holds_nobody_else_claims(make: Make, reviewer: Staff) -> 
 def test_a_case_that_does_not_wait_is_not_claimed(make: Make, reviewer: Staff) -> None:
     user = make()
     factories.decide(user, Status.ACTIVE)
-    with pytest.raises(claims.ClaimRefusedError, match="not waiting"):
+    with pytest.raises(RefusedError, match="not waiting"):
         claims.claim(user=user, staff=reviewer)
 
 
@@ -139,7 +140,7 @@ def test_others_release_a_claim_only_once_it_is_old(
 ) -> None:
     user, other = make(), factories.StaffFactory.create()
     claims.claim(user=user, staff=reviewer)
-    with pytest.raises(claims.ClaimRefusedError, match="8 hours"):
+    with pytest.raises(RefusedError, match="8 hours"):
         claims.release(user=user, staff=other)
     later = timezone.now() + claims.HELD_FOR
     monkeypatch.setattr(timezone, "now", lambda: later + timedelta(minutes=1))

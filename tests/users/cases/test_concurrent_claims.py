@@ -8,6 +8,7 @@ from typing import Any
 from django.db import connection
 
 from partners.models import Partner
+from partners.refusals import RefusedError
 from tests import factories
 from users.cases import claims
 from users.models import AccessRecord, Claim, Status, User
@@ -28,7 +29,7 @@ def at_once(*actions: Callable[[], Any]) -> list[Any]:
             connection.ensure_connection()
             barrier.wait()
             return action()
-        except claims.ClaimRefusedError as refusal:
+        except RefusedError as refusal:
             return refusal
         finally:
             connection.close()
@@ -72,5 +73,5 @@ def test_of_those_who_claim_one_case_one_gets_it(committed_partner: Partner) -> 
     people = [factories.StaffFactory.create() for _ in range(PEOPLE)]
     got = at_once(*(lambda person=person: claims.claim(user=user, staff=person) for person in people))
     assert sum(isinstance(one, Claim) for one in got) == 1
-    assert sum(isinstance(one, claims.ClaimRefusedError) for one in got) == PEOPLE - 1
+    assert sum(isinstance(one, RefusedError) for one in got) == PEOPLE - 1
     assert AccessRecord.objects.filter(user=user).count() == 1

@@ -12,12 +12,12 @@ from django.db import DatabaseError, connections, transaction
 
 from partners.models import AuditEntry, Mode, Partner
 from partners.monitoring import probes
+from partners.refusals import RefusedError
 from tests import factories
 from tests.support.approval_rules import act, no_rules_left, reviewer, set_rule, superuser
 from tests.support.commands import outcome, printed, refusal
 from users.decisions import compliance, proposals
 from users.decisions import proposal_metrics as metrics
-from users.decisions.compliance import DecisionRefusedError
 from users.models import Proposal, ProposalState, Staff, StatusChange, User
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
@@ -70,10 +70,10 @@ def test_two_people_let_a_user_through(always: None, user: User, first: Staff, s
 
 
 def test_one_person_is_told_how(always: None, user: User, first: Staff) -> None:
-    with pytest.raises(DecisionRefusedError, match=r"takes two people: .*propose_user_status.*no open proposal"):
+    with pytest.raises(RefusedError, match=r"takes two people: .*propose_user_status.*no open proposal"):
         compliance.change_status(user=user, to_status="active", by=first, **APPROVED)
     proposal = propose(user, first)
-    with pytest.raises(DecisionRefusedError, match=f"Open proposal: {proposal.pk}"):
+    with pytest.raises(RefusedError, match=f"Open proposal: {proposal.pk}"):
         compliance.change_status(user=user, to_status="active", by=first, **APPROVED)
 
 
@@ -102,37 +102,37 @@ def test_a_condition_says_of_which_users(
     set_rule(condition)
     user = new_user(committed_partner, **fields)
     if takes_two:
-        with pytest.raises(DecisionRefusedError, match="takes two people"):
+        with pytest.raises(RefusedError, match="takes two people"):
             compliance.change_status(user=user, to_status="active", by=first, **APPROVED)
         assert propose(user, first).state == ProposalState.OPEN
     else:
-        with pytest.raises(DecisionRefusedError, match="takes one person"):
+        with pytest.raises(RefusedError, match="takes one person"):
             propose(user, first)
         compliance.change_status(user=user, to_status="active", by=first, **APPROVED)
 
 
 def test_users_of_a_sandbox_have_no_rules(always: None, first: Staff) -> None:
     user = new_user(factories.PartnerFactory.create(slug=f"two-{uuid.uuid4()}", mode=Mode.SANDBOX))
-    with pytest.raises(DecisionRefusedError, match="takes one person"):
+    with pytest.raises(RefusedError, match="takes one person"):
         propose(user, first)
     compliance.change_status(user=user, to_status="active", by=first, **APPROVED)
 
 
 def test_a_user_has_one_open_proposal(always: None, user: User, first: Staff, second: Staff) -> None:
     propose(user, first)
-    with pytest.raises(DecisionRefusedError, match=f"{first.username} has proposed this already"):
+    with pytest.raises(RefusedError, match=f"{first.username} has proposed this already"):
         propose(user, second)
 
 
 def test_the_proposer_declines_but_does_not_approve(always: None, user: User, first: Staff, second: Staff) -> None:
     proposal = propose(user, first)
-    with pytest.raises(DecisionRefusedError, match="another account approves"):
+    with pytest.raises(RefusedError, match="another account approves"):
         proposals.approve(proposal_id=proposal.pk, by=first)
-    with pytest.raises(DecisionRefusedError, match="A note is required"):
+    with pytest.raises(RefusedError, match="A note is required"):
         proposals.decline(proposal_id=proposal.pk, by=first, note=" ")
     declined = proposals.decline(proposal_id=proposal.pk, by=first, note="The wrong user.")
     assert (declined.state, declined.ended_by, declined.note) == ("declined", first, "The wrong user.")
-    with pytest.raises(DecisionRefusedError, match="has ended: Declined"):
+    with pytest.raises(RefusedError, match="has ended: Declined"):
         proposals.approve(proposal_id=proposal.pk, by=second)
     assert propose(user, second).state == ProposalState.OPEN
 
@@ -143,7 +143,7 @@ def test_a_change_of_the_user_overtakes_it(always: None, user: User, first: Staf
     user.refresh_from_db()
     assert proposals.state_of(proposal, user) == ProposalState.OVERTAKEN
     assert proposals.ended_at(proposal, user) == user.updated_at
-    with pytest.raises(DecisionRefusedError, match="has changed since"):
+    with pytest.raises(RefusedError, match="has changed since"):
         proposals.approve(proposal_id=proposal.pk, by=second)
     propose(user, second)
     proposal.refresh_from_db()
@@ -155,7 +155,7 @@ def test_it_expires(always: None, user: User, first: Staff, second: Staff) -> No
     make_older(proposal, hours=73)
     proposal.refresh_from_db()
     assert proposals.state_of(proposal, user) == ProposalState.EXPIRED
-    with pytest.raises(DecisionRefusedError, match="has ended: Expired"):
+    with pytest.raises(RefusedError, match="has ended: Expired"):
         proposals.approve(proposal_id=proposal.pk, by=second)
     propose(user, second)
     proposal.refresh_from_db()
@@ -190,7 +190,7 @@ def test_who_made_or_reset_the_other_is_no_second_person(
 ) -> None:
     proposal = propose(user, first)
     act(*((first, action, second) if by_proposer else (second, action, first)))
-    with pytest.raises(DecisionRefusedError, match="may not decide together"):
+    with pytest.raises(RefusedError, match="may not decide together"):
         proposals.approve(proposal_id=proposal.pk, by=second)
 
 
@@ -204,9 +204,9 @@ def test_after_a_month_they_may(always: None, user: User, first: Staff, second: 
 def test_a_superuser_is_no_exception(always: None, user: User, first: Staff, second: Staff) -> None:
     Staff.objects.filter(pk=first.pk).update(is_superuser=True)
     proposal = propose(user, Staff.objects.get(pk=first.pk))
-    with pytest.raises(DecisionRefusedError, match="another account approves"):
+    with pytest.raises(RefusedError, match="another account approves"):
         proposals.approve(proposal_id=proposal.pk, by=Staff.objects.get(pk=first.pk))
-    with pytest.raises(DecisionRefusedError, match="takes two people"):
+    with pytest.raises(RefusedError, match="takes two people"):
         compliance.change_status(user=user, to_status="active", by=Staff.objects.get(pk=first.pk), **APPROVED)
 
 
@@ -359,7 +359,7 @@ def test_a_condition_cannot_be_switched_off(committed_partner: Partner, first: S
         user = new_user(committed_partner)
         User.objects.filter(pk=user.pk).update(**before)
         User.objects.filter(pk=user.pk).update(**after)
-        with pytest.raises(DecisionRefusedError, match="takes two people"):
+        with pytest.raises(RefusedError, match="takes two people"):
             compliance.change_status(user=user, to_status="active", by=first, **APPROVED)
         # A decision begins anew: what was so before it does not count.
         compliance.change_status(user=user, to_status="rejected", by=first, **APPROVED)
@@ -422,7 +422,7 @@ def test_of_two_approvals_at_once_one_succeeds(always: None, user: User, first: 
         try:
             barrier.wait()
             proposals.approve(proposal_id=proposal.pk, by=by)
-        except DecisionRefusedError as refused:
+        except RefusedError as refused:
             return str(refused)
         finally:
             connections.close_all()

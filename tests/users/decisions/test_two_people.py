@@ -10,6 +10,7 @@ from django.test import Client
 from backoffice.exports.evidence_pack import decided_on, parts
 from partners.models import AuditEntry, Partner
 from partners.monitoring import probes
+from partners.refusals import RefusedError
 from tests import factories
 from tests.support.approval_rules import act, no_rules_left, reviewer, set_rule
 from tests.support.commands import outcome, refusal
@@ -17,7 +18,6 @@ from tests.support.staff import client_of
 from tests.users.deciding import page_of
 from users.cases import claims
 from users.decisions import compliance, proposal_metrics, proposals
-from users.decisions.compliance import DecisionRefusedError
 from users.models import AccessKind, AccessRecord, Proposal, Staff, StatusChange, User
 from users.staff.staff_access import disable
 
@@ -127,7 +127,7 @@ def test_what_the_database_refuses_is_a_refusal(
     proposal = propose(user, first)
     set_rule("never")
     monkeypatch.setattr(compliance, "_check_people", lambda *_: None)
-    with pytest.raises(DecisionRefusedError, match=r"Something has changed meanwhile.*takes one person"):
+    with pytest.raises(RefusedError, match=r"Something has changed meanwhile.*takes one person"):
         proposals.approve(proposal_id=proposal.pk, by=second)
 
 

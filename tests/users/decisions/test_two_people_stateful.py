@@ -16,11 +16,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from partners.db import serving_role
 from partners.models import Partner
+from partners.refusals import RefusedError
 from tests import factories
 from tests.conftest import database_url
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from users.decisions import compliance, proposals
-from users.decisions.compliance import DecisionRefusedError
 from users.models import Condition, Staff, StatusChange, User
 from users.models.approvals import RULED_MOVES
 from users.models.statuses import TRANSITIONS, Status
@@ -68,7 +68,7 @@ class Business(RuleBasedStateMachine):
         user.refresh_from_db()
         applies = {end.value: self.takes_two(user, end.value) for end in TRANSITIONS[Status(user.status)]}
         before = StatusChange.objects.filter(user=user).count()
-        with suppress(DecisionRefusedError, IntegrityError), transaction.atomic():
+        with suppress(RefusedError, IntegrityError), transaction.atomic():
             decide()
         if StatusChange.objects.filter(user=user).count() > before:
             change = StatusChange.objects.filter(user=user).latest("created_at")
@@ -99,7 +99,7 @@ class Business(RuleBasedStateMachine):
 
     @rule(number=USERS, person=PEOPLE, to_status=st.sampled_from([Status.ACTIVE, Status.PENDING_COMPLIANCE]))
     def propose(self, number: int, person: int, to_status: Status) -> None:
-        with suppress(DecisionRefusedError):
+        with suppress(RefusedError):
             proposals.propose(user=self.users[number], to_status=to_status, by=self.people[person], reason="Seen.")
 
     @rule(number=USERS, person=PEOPLE)
@@ -118,7 +118,7 @@ class Business(RuleBasedStateMachine):
     def decline(self, number: int, person: int) -> None:
         proposal = self.users[number].proposals.order_by("-created_at").first()
         if proposal is not None:
-            with suppress(DecisionRefusedError):
+            with suppress(RefusedError):
                 proposals.decline(proposal_id=proposal.pk, by=self.people[person], note="No.")
 
     @rule(number=USERS, person=PEOPLE, move=st.integers(0, 1))

@@ -11,6 +11,7 @@ from django.db import DatabaseError, connections, transaction
 from django.utils import timezone
 
 from partners.models import AuditEntry, OutboxEntry, Partner
+from partners.refusals import RefusedError
 from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.commands import outcome, printed, refusal
@@ -18,7 +19,7 @@ from tests.support.plans import planning_without
 from users.cases import claims
 from users.decisions import compliance, proposals
 from users.decisions.changes import version_of
-from users.decisions.compliance import DecisionRefusedError, StaleError
+from users.decisions.compliance import StaleError
 from users.models import (
     Claim,
     QueueSection,
@@ -30,7 +31,7 @@ from users.models import (
 )
 from users.requirements import requirements
 from users.requirements.requirement_wording import forbidden_words
-from users.requirements.requirements import RequirementRefusedError, check_message
+from users.requirements.requirements import check_message
 
 APPROVED: dict[str, Any] = {"reason": "Papers seen."}
 
@@ -161,7 +162,7 @@ def test_the_next_case_is_one_that_was_answered_and_never_one_that_waits_for_the
     ],
 )
 def test_a_requirement_is_refused_with_a_text(user: User, staff: Staff, values: dict[str, Any], text: str) -> None:
-    with pytest.raises(RequirementRefusedError, match=text):
+    with pytest.raises(RefusedError, match=text):
         ask(user, staff, **values)
     assert not Requirement.objects.exists()
     assert not OutboxEntry.objects.exists()
@@ -174,7 +175,7 @@ def test_who_may_not_decide_may_not_ask_or_close(user: User, staff: Staff) -> No
         lambda: ask(user, viewer),
         lambda: requirements.close_requirement(requirement_id=requirement.pk, by=viewer),
     ):
-        with pytest.raises(DecisionRefusedError, match="may not decide"):
+        with pytest.raises(RefusedError, match="may not decide"):
             refused()
 
 
@@ -217,7 +218,7 @@ def test_opening_a_requirement_does_not_overtake_a_proposal(committed_partner: P
         user = factories.UserFactory.create(partner=committed_partner, external_id=f"asked-{uuid.uuid4()}")
         proposal = proposals.propose(user=user, to_status="active", by=first, **APPROVED)
         requirement = ask(user, first)
-        with pytest.raises(DecisionRefusedError, match="1 requirement is open"):
+        with pytest.raises(RefusedError, match="1 requirement is open"):
             proposals.approve(proposal_id=proposal.pk, by=second)
         answer(requirement)
         proposals.approve(proposal_id=proposal.pk, by=second)
@@ -275,7 +276,7 @@ def test_other_words_are_not(message: str) -> None:
     ],
 )
 def test_what_may_hide_a_word_is_refused_by_name(message: str, part: str) -> None:
-    with pytest.raises(RequirementRefusedError, match=re.escape(f"leave out “{part}”")):
+    with pytest.raises(RefusedError, match=re.escape(f"leave out “{part}”")):
         check_message(message)
 
 
@@ -435,7 +436,7 @@ def test_a_user_has_a_thousand_requirements_at_most(user: User, staff: Staff) ->
     for _ in range(10):
         last = ask(user, staff)
     requirements.close_requirement(requirement_id=last.pk, by=staff)
-    with pytest.raises(RequirementRefusedError, match="1000 requirements"):
+    with pytest.raises(RefusedError, match="1000 requirements"):
         ask(user, staff)
     assert "1000 requirements" in refused_in_sql(ASK, user=user.pk, by=staff.pk)
 
@@ -446,7 +447,7 @@ def test_a_requirement_has_a_hundred_answers_at_most(user: User, staff: Staff) -
     with connections["default"].cursor() as cursor:
         cursor.execute(f"{note} FROM generate_series(1, 99)", {"one": one.pk})
     requirements.respond(requirement=one, user_status="active", note="The last.")
-    with pytest.raises(RequirementRefusedError, match="100 answers"):
+    with pytest.raises(RefusedError, match="100 answers"):
         requirements.respond(requirement=one, user_status="active", note="One more.")
     assert "100 answers" in refused_in_sql(note, one=one.pk)
 

@@ -5,7 +5,6 @@ from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand
 from users.decisions import proposals
-from users.decisions.compliance import DecisionRefusedError
 from users.management.base import acting_on, add_take_over, uuid_argument
 from users.models import Proposal, ProposalState
 from users.staff.staff import find_staff
@@ -29,8 +28,6 @@ class Command(ServiceCommand):
                 change = proposals.approve(proposal_id=proposal, by=staff)
         except Proposal.DoesNotExist:
             raise CommandError("Proposal not found.") from None
-        except DecisionRefusedError as error:
-            raise CommandError(str(error)) from error
         return Outcome(
             {"status": change.to_status, "state": ProposalState.APPROVED.value},
             [f"Approved: {change.from_status} → {change.to_status}."],

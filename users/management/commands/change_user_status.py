@@ -1,10 +1,8 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError
-
 from partners.management.base import Outcome, ServiceCommand, optional_rfc_3339
-from users.decisions.compliance import DecisionRefusedError, change_status
+from users.decisions.compliance import change_status
 from users.management.base import acting_on, add_take_over, find_user
 from users.models import Status
 from users.staff.staff import find_staff
@@ -35,11 +33,8 @@ class Command(ServiceCommand):
         **_: Any,
     ) -> Outcome:
         user, staff = find_user(slug, external_id), find_staff(by)
-        try:
-            with acting_on(user.pk, by=staff, take_over=take_over):
-                change = change_status(user=user, to_status=status, by=staff, reason=reason, reason_code=reason_code)
-        except DecisionRefusedError as error:
-            raise CommandError(str(error)) from error
+        with acting_on(user.pk, by=staff, take_over=take_over):
+            change = change_status(user=user, to_status=status, by=staff, reason=reason, reason_code=reason_code)
         return Outcome(
             {
                 "userId": str(user.pk),

@@ -5,10 +5,9 @@ from uuid import UUID
 from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand
-from users.decisions.compliance import DecisionRefusedError
 from users.management.base import acting_on, add_take_over, uuid_argument
 from users.models import Requirement
-from users.requirements.requirements import RequirementRefusedError, close_requirement
+from users.requirements.requirements import close_requirement
 from users.staff.staff import find_staff
 
 
@@ -29,6 +28,4 @@ class Command(ServiceCommand):
                 close_requirement(requirement_id=requirement_id, by=staff, note=note)
         except Requirement.DoesNotExist:
             raise CommandError(f"There is no requirement {requirement_id}.") from None
-        except (RequirementRefusedError, DecisionRefusedError) as error:
-            raise CommandError(str(error)) from error
         return Outcome({"requirementId": str(requirement_id)}, [f"Requirement {requirement_id} is closed."])

@@ -5,7 +5,6 @@ from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand
 from users.decisions import proposals
-from users.decisions.compliance import DecisionRefusedError
 from users.management.base import uuid_argument
 from users.models import Proposal
 from users.staff.staff import find_staff
@@ -26,8 +25,6 @@ class Command(ServiceCommand):
             declined = proposals.decline(proposal_id=proposal, by=find_staff(by), note=note)
         except Proposal.DoesNotExist:
             raise CommandError("Proposal not found.") from None
-        except DecisionRefusedError as error:
-            raise CommandError(str(error)) from error
         return Outcome(
             {"status": declined.from_status, "state": declined.state},
             [f"Declined: the user stays {declined.from_status}."],

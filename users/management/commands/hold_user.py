@@ -1,10 +1,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError
-
 from partners.management.base import Outcome, ServiceCommand
-from users.decisions.compliance import DecisionRefusedError
 from users.management.base import find_user
 from users.records.holds import place_hold
 from users.staff.staff import find_staff
@@ -21,8 +18,5 @@ class Command(ServiceCommand):
 
     def perform(self, *, slug: str, external_id: str, reason: str, by: str, **_: Any) -> Outcome:
         user = find_user(slug, external_id)
-        try:
-            hold = place_hold(user_id=user.pk, by=find_staff(by), reason=reason)
-        except DecisionRefusedError as error:
-            raise CommandError(str(error)) from error
+        hold = place_hold(user_id=user.pk, by=find_staff(by), reason=reason)
         return Outcome({"holdId": str(hold.pk)}, [f"User {external_id} of {slug} is held: {hold.pk}."])

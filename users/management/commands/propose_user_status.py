@@ -1,12 +1,9 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError
-
 from partners.management.base import Outcome, ServiceCommand
 from partners.rfc_3339 import format_timestamp
 from users.decisions import proposals
-from users.decisions.compliance import DecisionRefusedError
 from users.management.base import acting_on, add_take_over, find_user
 from users.models import Status
 from users.models.approvals import PROPOSAL_LIFETIME
@@ -38,13 +35,8 @@ class Command(ServiceCommand):
         **_: Any,
     ) -> Outcome:
         user, staff = find_user(slug, external_id), find_staff(by)
-        try:
-            with acting_on(user.pk, by=staff, take_over=take_over):
-                proposal = proposals.propose(
-                    user=user, to_status=status, by=staff, reason=reason, reason_code=reason_code
-                )
-        except DecisionRefusedError as error:
-            raise CommandError(str(error)) from error
+        with acting_on(user.pk, by=staff, take_over=take_over):
+            proposal = proposals.propose(user=user, to_status=status, by=staff, reason=reason, reason_code=reason_code)
         expires_at = format_timestamp(proposal.created_at + PROPOSAL_LIFETIME)
         return Outcome(
             {"proposalId": str(proposal.pk), "expiresAt": expires_at},

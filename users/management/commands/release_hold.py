@@ -5,7 +5,6 @@ from uuid import UUID
 from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand
-from users.decisions.compliance import DecisionRefusedError
 from users.management.base import uuid_argument
 from users.models import Hold
 from users.records.holds import release_hold
@@ -25,6 +24,4 @@ class Command(ServiceCommand):
             release_hold(hold_id=hold_id, by=find_staff(by), reason=reason)
         except Hold.DoesNotExist:
             raise CommandError(f"There is no hold {hold_id}.") from None
-        except DecisionRefusedError as error:
-            raise CommandError(str(error)) from error
         return Outcome({"holdId": str(hold_id)}, [f"Hold {hold_id} is released."])

@@ -1,16 +1,13 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError
-
 from partners.management.base import Outcome, ServiceCommand, whole_number
 from partners.rfc_3339 import format_timestamp
 from users.api.requirement_serializers import field_names
-from users.decisions.compliance import DecisionRefusedError
 from users.management.base import acting_on, add_take_over, find_user
 from users.models import RequirementCode
 from users.models.requirement_triggers import MAX_DUE_DAYS
-from users.requirements.requirements import DEFAULT_DUE_DAYS, RequirementRefusedError, open_requirement
+from users.requirements.requirements import DEFAULT_DUE_DAYS, open_requirement
 from users.staff.staff import find_staff
 
 
@@ -55,18 +52,15 @@ class Command(ServiceCommand):
         **_: Any,
     ) -> Outcome:
         user, staff = find_user(slug, external_id), find_staff(by)
-        try:
-            with acting_on(user.pk, by=staff, take_over=take_over):
-                requirement = open_requirement(
-                    user=user,
-                    code=code,
-                    fields=[column for column, name in field_names().items() if name in fields],
-                    message=message,
-                    due_in_days=due_in_days,
-                    by=staff,
-                )
-        except (RequirementRefusedError, DecisionRefusedError) as error:
-            raise CommandError(str(error)) from error
+        with acting_on(user.pk, by=staff, take_over=take_over):
+            requirement = open_requirement(
+                user=user,
+                code=code,
+                fields=[column for column, name in field_names().items() if name in fields],
+                message=message,
+                due_in_days=due_in_days,
+                by=staff,
+            )
         due_at = format_timestamp(requirement.due_at)
         return Outcome(
             {"requirementId": str(requirement.pk), "dueAt": due_at},

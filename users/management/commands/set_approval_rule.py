@@ -1,11 +1,9 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import CommandError
-
 from partners.db import serving_role
 from partners.management.base import Outcome, ServiceCommand
-from users.decisions.approval_rules import RuleRefusedError, conditions_of, count_concerned, set_rules
+from users.decisions.approval_rules import conditions_of, count_concerned, set_rules
 from users.models import Condition, Status
 
 
@@ -25,13 +23,10 @@ class Command(ServiceCommand):
 
     def perform(self, *, from_status: str, to_status: str, conditions: list[str], dry_run: bool, **_: Any) -> Outcome:
         rules: dict[str, Any] = {"from_status": from_status, "to_status": to_status, "conditions": conditions}
-        try:
-            concerned = count_concerned(**rules)
-            replaced = conditions_of(from_status, to_status)
-            if not dry_run:
-                set_rules(**rules, using=serving_role.owner_alias(), context=self.actor({}))
-        except RuleRefusedError as error:
-            raise CommandError(str(error)) from error
+        concerned = count_concerned(**rules)
+        replaced = conditions_of(from_status, to_status)
+        if not dry_run:
+            set_rules(**rules, using=serving_role.owner_alias(), context=self.actor({}))
         verb = "would take" if dry_run else "takes"
         return Outcome(
             {"from": from_status, "to": to_status, "conditions": conditions}
