@@ -5,7 +5,6 @@ import itertools
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from datetime import time as datetime_time
 from importlib import import_module
@@ -14,17 +13,13 @@ from typing import Any
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
-import psycopg
 import pytest
-from django.apps import apps
 from django.conf import settings
 from django.db import connections
 from django.utils import translation
 from hypothesis import settings as hypothesis_settings
 
-from config.embedded.server import SUPERUSER
 from partners.api import throttling
-from partners.db import serving_role
 from partners.models import Mode, Partner
 from tests import factories
 from tests.support import database
@@ -77,19 +72,7 @@ def nothing_committed_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
         return
     request.getfixturevalue("django_db_setup")
     yield
-    tables = ", ".join(
-        model._meta.db_table
-        for model in apps.get_models()
-        if model._meta.app_label in {"partners", "users", "transactions"} and model._meta.managed
-    )
-    with psycopg.connect(database_url(serving_role.SERVING, SUPERUSER), autocommit=True) as superuser:
-        # Triggers refuse it to everybody else.
-        superuser.execute("SET session_replication_role = replica")
-        while True:
-            # A live server may still handle a request, and lock the tables in another order.
-            with suppress(psycopg.errors.DeadlockDetected):
-                superuser.execute(f"TRUNCATE {tables}, staff_cache, django_session CASCADE")
-                break
+    database.empty()
 
 
 @pytest.fixture(scope="session")
