@@ -17,7 +17,7 @@ DESCRIBE := $(MANAGE) spectacular --format openapi-json --validate --fail-on-war
 # Two rules install into one folder.
 .NOTPARALLEL:
 
-.PHONY: help install demo serve test test-pythons examples-test generated-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi openapi-lint messages lock clean
+.PHONY: help install demo serve test test-pythons examples-test generated-test long-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi openapi-lint messages lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
@@ -65,8 +65,11 @@ test-pythons: ## the test suite on each Python from 3.11 on (PATH, pyenv), each 
 	  $(MAKE) test PYTHON="$$python" VENV=".local/venvs/$$version" < /dev/null || failed="$$failed $$version"; \
 	  done; [ -z "$$failed" ] || { echo "Failed on Python$$failed" >&2; exit 1; }; }
 
+long-test: install ## chaos, look-ups of keys, many users, stateful machines; LOOKUP_ROUNDS (30), MANY_USERS (10000), CHAOS_RUNS (5)
+	$(BIN)/python -m pytest -n 3 --dist loadfile tests/long
+
 chaos: install ## partners whose connections are lost at random; CHAOS_RUNS (2000), CHAOS_SEED of a run that failed
-	CHAOS_RUNS=$(or $(CHAOS_RUNS),2000) CHAOS_SEED=$(CHAOS_SEED) $(BIN)/python -m pytest -s tests/live/test_chaos.py
+	CHAOS_RUNS=$(or $(CHAOS_RUNS),2000) CHAOS_SEED=$(CHAOS_SEED) $(BIN)/python -m pytest -s tests/long/test_chaos.py
 
 examples-test: install ## the documentation's examples in all languages; skips those whose programs are missing
 	$(BIN)/python -m pytest -n 3 --dist loadfile tests/examples

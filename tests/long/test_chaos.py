@@ -17,9 +17,9 @@ from django.db import connection
 
 from partners.models import Event, Mode, Partner
 from tests import factories
-from tests.live.chaos import Reconciler, UserPlan, shuffled
 from tests.live.conftest import Server, serving
-from tests.live.lossy import LossyTransport
+from tests.long.chaos import Reconciler, UserPlan, shuffled
+from tests.long.lossy import LossyTransport
 from tests.support.watched import wait_until
 from transactions.models import Conversion, Document
 from users.models import RequirementResponse, StatusChange, User, UserEvent

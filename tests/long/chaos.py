@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests import factories
-from tests.live.lossy import ConnectionLostError
+from tests.long.lossy import ConnectionLostError
 from tests.support.client import PartnerClient, Response
 from users.models.requirement_triggers import MAX_REQUIREMENTS
 from users.models.statuses import TRANSITIONS, Status
