@@ -14,6 +14,8 @@ from users.staff_login.allauth_internals import record_factor
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 
 _METHOD = "mfa"
+# allauth's, of a sign-in by the company's provider.
+_SIGNED_IN_BY_PROVIDER = "socialaccount"
 # The type of one that the company's provider has verified (users/staff_oidc).
 _OF_PROVIDER = "oidc"
 
@@ -43,6 +45,12 @@ def record_enrolment(request: HttpRequest, kind: Authenticator.Type) -> None:
 def record_of_provider(request: HttpRequest, user: AbstractBaseUser) -> None:
     """Record that the company's provider has just verified a second factor."""
     record_factor(request, user, _METHOD, type=_OF_PROVIDER)
+
+
+def began_by_provider(request: HttpRequest) -> bool:
+    """Whether the session began with a sign-in by the company's provider."""
+    records = get_authentication_records(request, request.user)
+    return any(record.get("method") == _SIGNED_IN_BY_PROVIDER for record in records)
 
 
 def verification_page(request: HttpRequest) -> str:

@@ -17,7 +17,7 @@ from partners.db import history_context
 from partners.monitoring.request_context import request_context
 from users.models import Staff
 from users.staff_login import factors, invitations, lock_out, reauthentication, sessions
-from users.staff_login.adapters import is_active_staff
+from users.staff_login.adapters import is_active_staff, may_use_password
 
 # URL names (users/staff_login/urls.py).
 RECOVERY_CODES = "mfa_view_recovery_codes"
@@ -72,7 +72,7 @@ class StaffLoginMiddleware:
                 messages.warning(request, _("Your session has ended: nothing was done. Sign in, then try again."))
             return _anonymous(page)
         request_context.staff = request.user.get_username()
-        if sessions.is_expired(request.session):
+        if sessions.is_expired(request.session) or not _may_go_on(request):
             return _log_out(request, page, _("Your session has ended. Sign in again."))
         if not is_active_staff(request.user):
             return _log_out(request, page, _("This account has no access to the back office."))
@@ -86,6 +86,12 @@ class StaffLoginMiddleware:
         if step is None and page in FACTOR_CHANGES:
             return reauthentication.require_fresh_factor(request)
         return None
+
+
+def _may_go_on(request: HttpRequest) -> bool:
+    """False for a session that began with a password or passkey, once STAFF_PASSWORD_LOGIN has become false."""
+    staff = request.user
+    return not is_active_staff(staff) or may_use_password(staff) or factors.began_by_provider(request)
 
 
 def _actor(request: HttpRequest) -> dict[str, str]:

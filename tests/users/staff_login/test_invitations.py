@@ -124,6 +124,8 @@ def test_where_only_the_company_s_provider_signs_in_no_link_is_made_or_valid(
     administrator: Client, token: str, settings: Settings
 ) -> None:
     settings.STAFF_PASSWORD_LOGIN, settings.STAFF_OIDC_NAME = False, "Company"
+    # Whose session goes on.
+    Staff.objects.filter(pk=administrator.session["_auth_user_id"]).update(is_emergency=True)
     assert accept(token).status_code == 400
     page = administrator.post(ADD, {"email": "rita@example.com", "username": "", "role": "reviewer"}, follow=True)
     assert "rita is invited, and signs in with Company by the address rita@example.com." in page.content.decode()

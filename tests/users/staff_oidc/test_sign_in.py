@@ -1,11 +1,14 @@
 """Staff sign in with the company's account, at a real provider."""
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import TOTP
+from allauth.mfa.webauthn.forms import LoginWebAuthnForm
 from allauth.socialaccount.models import SocialAccount, SocialToken
 from django.db import connection
 from django.test import Client
@@ -19,7 +22,7 @@ from tests.support import totp
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.client import Response
 from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider, started
-from tests.users.staff_login.test_login import PASSWORD, enrolled, log_in
+from tests.users.staff_login.test_login import PASSKEY, PASSWORD, age, enrolled, inside, log_in
 from tests.users.staff_login.test_reauthentication import grow_stale
 from users.decisions import proposals
 from users.models import Staff, User
@@ -429,6 +432,21 @@ def test_a_sign_in_does_not_keep_the_session_that_somebody_planted(company: Oidc
     assert not is_in(other)
 
 
+@pytest.mark.parametrize(
+    ("seconds", "names"),
+    [(31 * 60, ["staff_login.active"]), (12 * 60 * 60 + 1, ["staff_login.started"])],
+    ids=["idle for half an hour", "twelve hours old"],
+)
+def test_a_session_that_the_provider_began_ends_as_others_do(
+    company: OidcProvider, ada: Staff, seconds: int, names: list[str]
+) -> None:
+    client, _ = sign_in(company)
+    assert is_in(client)
+    age(client, seconds, *names)
+    assert not is_in(client)
+    assert trail("signIn.ended") == [("ada", "signIn.ended", "ada")]
+
+
 def test_the_pages_are_not_there_without_a_provider() -> None:
     for path in (LOGIN, CALLBACK):
         assert Client().get(path).status_code == 404
@@ -455,6 +473,40 @@ def test_the_provider_is_the_only_way_in(no_passwords: None, company: OidcProvid
     assert not is_in(client)
     assert trail("signIn.refusedPasswordLogin")[0][2] == staff.username
     assert is_in(sign_in(company)[0])
+
+
+def test_sessions_that_a_password_began_end_and_those_of_others_go_on(
+    company: OidcProvider, ada: Staff, settings: Settings
+) -> None:
+    staff, emergency = enrolled(), enrolled()
+    Staff.objects.filter(pk=emergency.pk).update(is_emergency=True)
+    by_password, in_emergency, (by_provider, _) = inside(staff), inside(emergency), sign_in(company)
+    assert is_in(by_password)
+    settings.STAFF_PASSWORD_LOGIN = False
+    assert not is_in(by_password)
+    assert "_auth_user_id" not in by_password.session
+    assert trail("signIn.ended") == [(staff.username, "signIn.ended", staff.username)]
+    assert is_in(in_emergency)
+    assert is_in(by_provider)
+
+
+def test_a_passkey_is_no_way_past_the_provider(no_passwords: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever allauth has verified: the account has to be one for emergencies."""
+    staff = enrolled()
+    passkey = Authenticator.objects.get(user=staff, type="totp")
+    passkey.type, passkey.data = "webauthn", {"name": "key"}
+    passkey.save()
+    monkeypatch.setattr(LoginWebAuthnForm, "clean_credential", lambda _form: Authenticator.objects.get(pk=passkey.pk))
+
+    def sign_in_by_passkey() -> Client:
+        client = Client()
+        client.post("/admin/account/factors/passkeys/login/", {"credential": json.dumps(PASSKEY)})
+        return client
+
+    assert not is_in(sign_in_by_passkey())
+    assert trail("signIn.refusedPasswordLogin") == [(staff.username, "signIn.refusedPasswordLogin", staff.username)]
+    Staff.objects.filter(pk=staff.pk).update(is_emergency=True)
+    assert is_in(sign_in_by_passkey())
 
 
 def test_an_emergency_account_signs_in_with_a_password(no_passwords: None) -> None:
