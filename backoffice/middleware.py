@@ -1,12 +1,17 @@
-"""Middlewares: the Content-Security-Policy of each path (docs/security.md), and the time zone of the back office."""
+"""Middlewares: the Content-Security-Policy of each path (docs/security.md), the time zone of the back office, and pages
+of users who are erased meanwhile.
+"""
 
 from collections.abc import Callable
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils import timezone
+
+from partners.db import statements
+from users.models import User
 
 HEADER = "Content-Security-Policy"
 Policy = dict[str, str]
@@ -57,3 +62,19 @@ class TimeZoneMiddleware:
         """Handle the request in that time zone."""
         with timezone.override(ZoneInfo(settings.COMPLIANCE_TIME_ZONE)):
             return self.get_response(request)
+
+
+class ErasedUserMiddleware:
+    """Answers as for an unknown user where a view waited for an erasure and then found nobody."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Handle the request."""
+        return self.get_response(request)
+
+    def process_exception(self, _request: HttpRequest, exception: Exception) -> None:
+        """Raise Http404 for such an exception of a view."""
+        if isinstance(exception, User.DoesNotExist) or statements.is_reference_gone(exception):
+            raise Http404 from exception

@@ -191,6 +191,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "users.staff_login.middleware.StaffLoginMiddleware",
+    "backoffice.middleware.ErasedUserMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 

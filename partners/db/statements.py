@@ -21,6 +21,7 @@ T = TypeVar("T")
 RETRYABLE_SQLSTATES = frozenset({"40001", "40P01"})
 # feature_not_supported: "cached plan must not change result type", after a migration that changed a column's type.
 STALE_PLAN = "0A000"
+FOREIGN_KEY_VIOLATION = "23503"
 _REFUSED_CONNECTION = re.compile(r"failed: (?:FATAL: +|fe_sendauth: |(?=SSL error|server does not support SSL))(.+)")
 _STATEMENT_TIMEOUT = "SELECT set_config('statement_timeout', %s, true)"
 # The maximum pause before each retry.
@@ -144,6 +145,11 @@ def sqlstate(failure: BaseException | None) -> str | None:
 def is_stale_plan(failure: BaseException) -> bool:
     """Whether the result type of a prepared statement has changed."""
     return sqlstate(failure) == STALE_PLAN
+
+
+def is_reference_gone(failure: BaseException) -> bool:
+    """Whether a row was refused as what it refers to is no more, such as a user who was erased meanwhile."""
+    return sqlstate(failure) == FOREIGN_KEY_VIOLATION
 
 
 def may_be_committed(failure: BaseException) -> bool:

@@ -36,6 +36,7 @@ from users.models import (
     CaseNote,
     Claim,
     Hold,
+    HoldRelease,
     Proposal,
     Requirement,
     RequirementClosure,
@@ -45,6 +46,7 @@ from users.models import (
     User,
     UserEvent,
 )
+from users.records.holds import place_hold
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "security.md"
 
@@ -94,6 +96,7 @@ class World:
     proposal: Proposal
     affiliate: User
     requirement: Requirement
+    hold: Hold
 
 
 @pytest.fixture
@@ -155,6 +158,7 @@ def make_world(api: PartnerClient, partner: Partner) -> World:
         ),
         affiliate=affiliate,
         requirement=factories.RequirementFactory.create(user=asked, message=ASKED),
+        hold=place_hold(user_id=changed.pk, by=factories.StaffFactory.create(), reason="A complaint."),
     )
 
 
@@ -407,6 +411,13 @@ TABLE: tuple[Page | Action, ...] = (
         lambda _w: {"reason": "Litigation."},
         is_done=is_held_now,
     ),
+    Action(
+        "Release the hold",
+        at("/admin/cases/{w.hold.user_id}/hold/release/"),
+        DECIDERS,
+        lambda w: {"hold": str(w.hold.pk), "reason": "It has ended."},
+        lambda w: HoldRelease.objects.filter(pk=w.hold.pk).exists(),
+    ),
     Action("Evidence pack: export", at("/admin/cases/{w.user.pk}/evidence/"), OVERSIGHT, is_done=is_exported),
     Page("List of users: its page", at("/admin/exports/"), OVERSIGHT),
     Action("List of users: export CSV", at("/admin/exports/users.csv"), OVERSIGHT, is_done=is_exported),
@@ -622,6 +633,8 @@ _EVERYTHING: tuple[type[Model], ...] = (
     AccessRecord,
     CaseNote,
     Claim,
+    Hold,
+    HoldRelease,
     Conversion,
     Document,
     Partner,

@@ -16,7 +16,7 @@ from django.core.files.storage import storages
 from django.db import transaction
 from django.utils import timezone
 
-from partners.db.statements import may_be_committed
+from partners.db.statements import is_reference_gone, may_be_committed
 from partners.json_rules import text
 from transactions.documents.content import ContentCheck
 from transactions.documents.downloads import CHUNK_BYTES, STORAGE
@@ -97,6 +97,8 @@ def publish(
             document.save(force_insert=True)
     except BaseException as error:
         discard(document, error)
+        if is_reference_gone(error):
+            raise ValidationError("The user was erased meanwhile.") from error
         raise
     return document
 

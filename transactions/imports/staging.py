@@ -166,9 +166,11 @@ class Database:
                 # A retry does not help inside the caller's transaction, or after a timeout.
                 if connection.in_atomic_block or isinstance(error.__cause__, (QueryCanceled, LockNotAvailable)):
                     raise
-                if not statements.is_unreachable(error) and not statements.is_stale_plan(error):
-                    raise
-                connection.close()
+                # Users who were erased meanwhile: now their lines are rejected.
+                if not statements.is_reference_gone(error):
+                    if not statements.is_unreachable(error) and not statements.is_stale_plan(error):
+                        raise
+                    connection.close()
                 time.sleep(pause)
         return self._store(batch)
 

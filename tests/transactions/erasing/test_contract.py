@@ -158,20 +158,35 @@ def test_its_external_id_keys_and_signatures_are_free_again(
     assert again.json()["userId"] != str(user.pk)
 
 
-def test_a_patch_that_waits_for_the_lock_is_not_found(
-    client: PartnerClient, owner: psycopg.Connection, staff: Staff
+ANSWER = f"/v1/users/waited-for/requirements/{uuid.UUID(int=4)}/response"
+
+
+@pytest.mark.parametrize("key", [None, str(uuid.UUID(int=5))], ids=["without a key", "with a key"])
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [("PATCH", "/v1/users/waited-for", {"city": "Ottawa"}), ("POST", ANSWER, {"note": "Seen."})],
+    ids=["update", "answer to a requirement"],
+)
+def test_a_write_that_waits_for_the_lock_is_not_found(
+    method: str,
+    path: str,
+    body: object,
+    key: str | None,
+    client: PartnerClient,
+    owner: psycopg.Connection,
+    staff: Staff,
 ) -> None:
     user = register(client, "waited-for")
     erase(owner, user, staff)
 
-    def patch() -> int:
+    def send() -> int:
         try:
-            return client.patch("/v1/users/waited-for", {"city": "Ottawa"}, key=str(uuid.uuid4())).status
+            return client.send(method, path, body, key=key).status
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(patch)
+        answer = pool.submit(send)
         wait_for_sessions(1)
         owner.commit()
         assert answer.result() == 404
