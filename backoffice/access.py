@@ -4,7 +4,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest
 
-from users.models import AccessKind, AccessRecord, Staff, User
+from users.models import AccessKind, AccessRecord, Page, Staff, User
 
 
 def staff_of(request: HttpRequest, *permissions: str) -> Staff:
@@ -28,7 +28,7 @@ def record_access(
     )
 
 
-def record_opening(request: HttpRequest, user: User, page: str) -> None:
+def record_opening(request: HttpRequest, user: User, page: Page) -> None:
     """Record that somebody opens a page with a user's risk flags; the user is read again.
 
     The user is locked until then: the page shows every change that is older than the record

@@ -98,7 +98,7 @@ def header_context(user: User, reader: Staff, sent: Sent = NOTHING_SENT, *, is_o
         moves(
             user,
             of_two=standing.of_two,
-            proposed=panel.proposal.to_status if panel and panel.is_open else "",
+            proposed=panel.proposal.to_status if panel and panel.proposal.is_open else "",
             refused=sent.form,
             is_open=is_open,
         )

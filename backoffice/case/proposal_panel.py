@@ -1,7 +1,6 @@
 """What the case page shows of a proposal, and whether its reader may approve it."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from backoffice.case.forms import DeclineForm
@@ -10,7 +9,6 @@ from users.decisions.approval_rules import pair_of
 from users.decisions.changes import FieldChange, differences
 from users.decisions.reasons import common_maker_note, label_of, note_of
 from users.models import Proposal, ProposalState, Staff, Status, User, UserEvent
-from users.models.approvals import PROPOSAL_LIFETIME
 from users.models.columns import IDENTITY_PERMISSION
 
 
@@ -22,17 +20,11 @@ class Panel:
     """
 
     proposal: Proposal
-    state: ProposalState
     changes: tuple[FieldChange, ...]
     why_not: str
     common_maker: str
     may_decide: bool
     decline: DeclineForm
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it can be approved or declined."""
-        return self.state == ProposalState.OPEN
 
     @property
     def move(self) -> str:
@@ -49,12 +41,6 @@ class Panel:
         """What the person wrote; empty where the reason is the code's text alone."""
         return note_of(self.proposal)
 
-    @property
-    def expires_at(self) -> datetime:
-        """Until when it waits."""
-        expires: datetime = self.proposal.created_at + PROPOSAL_LIFETIME
-        return expires
-
 
 def panel_of(user: User, reader: Staff, *, decline: DeclineForm | None = None) -> Panel | None:
     """The proposal that waits, or ended without anybody's act.
@@ -64,16 +50,15 @@ def panel_of(user: User, reader: Staff, *, decline: DeclineForm | None = None) -
     proposal = proposals.current(user)
     if proposal is None:
         return None
-    state = proposals.state_of(proposal, user)
     may_decide = reader.has_perm(compliance.PERMISSION)
     changes: tuple[FieldChange, ...] = ()
-    if state == ProposalState.OVERTAKEN:
+    if proposal.present_state == ProposalState.OVERTAKEN:
         then: Any = UserEvent.objects.filter(pgh_obj=user, updated_at=proposal.user_updated_at).first()
         if then is not None:
             changes = tuple(differences(then, user, sees_identity=reader.has_perm(IDENTITY_PERMISSION)))
     why_not = common_maker = ""
-    if may_decide and state == ProposalState.OPEN:
+    if may_decide and proposal.is_open:
         pair = pair_of(proposal.by, reader)
         why_not = pair.why_not or compliance.what_is_open(user, proposal.to_status)
         common_maker = common_maker_note(pair.common_maker)
-    return Panel(proposal, state, changes, why_not, common_maker, may_decide, decline or DeclineForm())
+    return Panel(proposal, changes, why_not, common_maker, may_decide, decline or DeclineForm())

@@ -75,7 +75,7 @@ def requirements_of(user: User, reader: Staff, *, close: tuple[str, CloseForm] |
     if user.queue_section == QueueSection.COMPLIANCE or not reader.has_perm(PERMISSION):
         return []
     responses = Prefetch("responses", RequirementResponse.objects.order_by("-pk")[:MAX_RESPONSES], to_attr="latest")
-    found = list(not_closed(user).select_related("by").prefetch_related(responses))
+    found = list(not_closed(user.pk).select_related("by").prefetch_related(responses))
     profiles = _profiles(found, reader)
     return [_shown(one, profiles, now=timezone.now(), close=close) for one in found]
 
@@ -93,10 +93,9 @@ def _shown(
 ) -> ShownRequirement:
     names = field_names()
     columns = [column for column in READING_ORDER if column in requirement.fields]
-    state = RequirementState.SUBMITTED if requirement.latest else RequirementState.OPEN
     return ShownRequirement(
         requirement,
-        state,
+        RequirementState(requirement.state),
         tuple((names[column], LABELS[column]) for column in columns),
         tuple(
             ShownResponse(

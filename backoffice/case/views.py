@@ -21,7 +21,7 @@ from partners.refusals import RefusedError
 from users.cases import claims
 from users.decisions import case_notes, compliance, proposals
 from users.decisions.lock_timeouts import convert_lock_timeout
-from users.models import AccessRecord, Proposal, Status, StatusChange, User
+from users.models import Page, Proposal, Status, StatusChange, User
 from users.staff_login.reauthentication import require_fresh_factor
 
 PERMISSION = "users.view_user"
@@ -233,7 +233,7 @@ def case_page(
 ) -> HttpResponse:
     """The case, with what was sent, to show it again. sent: see Sent. refusal: why nothing was done. Raises Http404."""
     user = user_or_404(user_id)
-    record_opening(request, user, AccessRecord.CASE_PAGE)
+    record_opening(request, user, Page.CASE)
     # A form that is sent again returns to the same page.
     context = case_context(request, user, Sent(**sent), refusal=refusal) | {
         "decided_on": request.POST.get("decided_on", "")

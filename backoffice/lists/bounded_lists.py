@@ -5,7 +5,7 @@ rows), is counted to MAX_COUNT, and examines at most MAX_EXAMINED_ROWS rows wher
 filters that a list names are accepted: others would be scans, and of a secret's column an oracle.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -34,14 +34,11 @@ else:
 
 ROWS_ON_PAGE = 50
 MAX_COUNT = 1_000
-# How many rows a filter that no index serves examines, and BackOfficeAdmin.row_filter.
+# How many rows a filter that no index serves examines.
 MAX_EXAMINED_ROWS = 10_000
-MAX_EXAMINED_IN_PYTHON = 1_000
-BATCH_SIZE = 250
 
 # The values of a row in the columns of the order.
 Position = tuple[Any, ...]
-RowFilter = Callable[[list[Any]], list[Any]]
 _SEPARATOR = "~"
 
 
@@ -53,7 +50,7 @@ def bounded_count(rows: QuerySet[Any]) -> int:
 class KeysetChangeList(ChangeList):
     """A page of a list; `?p=` has the position of the row before it.
 
-    total: the number of rows, as bounded_count gives it; None on further pages, and where a row filter has more rows.
+    total: the number of rows, as bounded_count gives it; None on further pages.
     next_page: a query string; empty at the end of the list.
     is_partial: no more rows were examined; the next page begins where this one stopped.
     """
@@ -91,15 +88,15 @@ class KeysetChangeList(ChangeList):
         start = self._requested_position(request)
         end = self._last_position(request, start)
         rows = self.queryset if end is None else self.queryset.filter(self._keyset_filter(end, LessThanOrEqual))
-        row_filter = self.model_admin.row_filter(request)
-        matches, stopped = self._read(rows, start, row_filter)
+        following = rows if start is None else rows.filter(self._keyset_filter(start, GreaterThan))
+        matches = list(following[: self.list_per_page + 1])
         has_more = len(matches) > self.list_per_page
         self.result_list = matches[: self.list_per_page]
-        following = self._position_of(self.result_list[-1]) if has_more else stopped or end
-        self.next_page = self.get_query_string({PAGE_VAR: _text(following)}) if following else ""
-        self.is_partial = not has_more and following is not None
+        stop = self._position_of(self.result_list[-1]) if has_more else end
+        self.next_page = self.get_query_string({PAGE_VAR: _text(stop)}) if stop else ""
+        self.is_partial = not has_more and stop is not None
         self.is_continued = start is not None
-        if start is None and (row_filter is None or not has_more):
+        if start is None:
             self.total = bounded_count(rows) if has_more else len(matches)
         # What else Django's view and its templates read.
         self.result_count, self.full_result_count = len(self.result_list), None
@@ -107,20 +104,6 @@ class KeysetChangeList(ChangeList):
         self.can_show_all, self.multi_page = False, False
         self.paginator = Paginator(self.result_list, self.list_per_page)
         self.model_admin.prepare_rows(request, self.result_list)
-
-    def _read(
-        self, rows: QuerySet[Any], start: Position | None, row_filter: RowFilter | None
-    ) -> tuple[list[Any], Position | None]:
-        """At least one row more than a page, if there are as many; and where the row filter stopped, if it did."""
-        matches: list[Any] = []
-        size = self.list_per_page + 1 if row_filter is None else BATCH_SIZE
-        for _number in range(MAX_EXAMINED_IN_PYTHON // size):
-            batch = list((rows if start is None else rows.filter(self._keyset_filter(start, GreaterThan)))[:size])
-            matches += batch if row_filter is None else row_filter(batch)
-            if len(batch) < size or len(matches) > self.list_per_page:
-                return matches, None
-            start = self._position_of(batch[-1])
-        return matches, start
 
     def _last_position(self, request: HttpRequest, start: Position | None) -> Position | None:
         """The last row to examine: None where indexes serve all filters, or the list ends before."""
@@ -257,10 +240,6 @@ class BackOfficeAdmin(_ModelAdmin):
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return KeysetChangeList
-
-    def row_filter(self, request: HttpRequest) -> RowFilter | None:
-        """A filter that is no SQL: which rows of a batch match."""
-        return None
 
     def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
         """Load what the columns show of all rows at once."""

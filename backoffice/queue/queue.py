@@ -18,7 +18,7 @@ from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilt
 from backoffice.access import staff_of
 from backoffice.list_urls import MODE
 from backoffice.lists.badges import badge, icon_and_text
-from backoffice.lists.bounded_lists import MAX_COUNT, RowFilter, bounded_count
+from backoffice.lists.bounded_lists import MAX_COUNT, bounded_count
 from backoffice.lists.date_formatting import moment
 from backoffice.lists.waiting_time import format_duration
 from backoffice.users import user_filters as filters
@@ -66,16 +66,6 @@ class CaseListAdmin(CaseActionsAdmin):
         """The list alone: a row's page is the case."""
         name = f"{self.opts.app_label}_{self.opts.model_name}_changelist"
         return [path("", self.admin_site.admin_view(self.changelist_view), name=name)]
-
-    def row_filter(self, request: HttpRequest) -> RowFilter | None:
-        if (wanted := request.GET.get("flags")) not in {filters.YES, filters.NO}:
-            return None
-
-        def by_risk_flags(users: list[Any]) -> list[Any]:
-            codes = risk_flag_codes(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
-            return [user for user in users if bool(codes[user.pk]) is (wanted == filters.YES)]
-
-        return by_risk_flags
 
     def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
         """Attach the codes of the risk flags, the claim and the possible buttons to each user, in two statements."""

@@ -22,7 +22,7 @@ from backoffice.users.profile_history import display_changes, with_previous
 from backoffice.users.user_filters import ModeFilter, mode_of, users_found
 from users.cases.search import find_exactly
 from users.decisions.reasons import label_of, move_of, note_of, people_of
-from users.models import AccessKind, AccessRecord, Staff, Status, StatusChange, User, UserEvent
+from users.models import AccessKind, AccessRecord, Page, Staff, Status, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_PERMISSION, PROFILE_COLUMNS
 
 SEARCH_HELP = _("Name, email or its domain, external ID, user ID or birth date")
@@ -161,7 +161,7 @@ class UserEventAdmin(ReadOnlyAdmin):
     def render_change_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Django's page; opening it is recorded in the access log."""
         self.prepare_rows(request, [kwargs["obj"]])
-        record_access(request, AccessKind.OPENED, user=kwargs["obj"].pgh_obj, detail=AccessRecord.HISTORY_PAGE)
+        record_access(request, AccessKind.OPENED, user=kwargs["obj"].pgh_obj, detail=Page.HISTORY)
         return super().render_change_form(request, *args, **kwargs)
 
     @admin.display(description=_("when"), ordering="pgh_id")

@@ -20,6 +20,7 @@ from backoffice.lists.waiting_time import AgeState, hours_label, hours_of, limit
 from partners.models import Mode
 from users.cases.modes import in_mode
 from users.cases.search import MAX_USERS_OF_RECORDS, find_user_ids
+from users.decisions.risk_flags import with_risk_flags
 from users.models import AccessRecord, ChangedUser, Claim, QueueSection, Status
 from users.models.columns import IDENTITY_PERMISSION
 
@@ -184,12 +185,13 @@ class ClaimedFilter(ChoiceFilter):
 
 
 class RiskFlagsFilter(ChoiceFilter):
-    """Filters by risk flags, which are no SQL: see CaseListAdmin.row_filter."""
+    """Filters by whether there are risk flags that the reader sees."""
 
     title, parameter_name = _("risk flags"), "flags"
     options = ((YES, _("With risk flags")), (NO, _("Without risk flags")))
-    is_indexed = True
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """All rows: users/decisions/risk_flags.py examines them."""
-        return queryset
+        if (wanted := self.value()) not in {YES, NO}:
+            return queryset
+        users = with_risk_flags(queryset, sees_identity=sees_identity(request))
+        return users.exclude(flag_codes=[]) if wanted == YES else users.filter(flag_codes=[])

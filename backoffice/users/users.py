@@ -23,7 +23,7 @@ from backoffice.lists.pages import Table
 from backoffice.users import history
 from backoffice.users.case_actions import QUEUE_ORDER, CaseActionsAdmin
 from backoffice.users.user_filters import CountryFilter, ModeFilter, StatusFilter
-from users.models import AccessRecord, User
+from users.models import Page, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
 from users.profile.labels import LABELS, display_birth_date, display_value
 
@@ -85,7 +85,7 @@ class UserAdmin(CaseActionsAdmin):
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], **kwargs: Any) -> HttpResponse:  # type: ignore[override]
         """Django's page below the header of the case page; opening it is recorded in the access log."""
         user = kwargs["obj"]
-        record_opening(request, user, AccessRecord.USER_PAGE)
+        record_opening(request, user, Page.USER)
         context |= header_context(user, staff_of(request)) | {
             # The window's title has nothing personal.
             "title": _("User %(id)s") % {"id": str(user.pk)[:8]},

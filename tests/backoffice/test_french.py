@@ -91,7 +91,7 @@ def test_the_access_log_names_the_pages_that_were_opened_in_french(user: User) -
     log = french(client, "/admin/users/accessrecord/")
     assert holds(log, "Historique du profil.", "Page de l’utilisateur.")
     assert "Profile history." not in log
-    assert {record.detail for record in AccessRecord.objects.all()} == {"Profile history.", "User page."}
+    assert {record.detail for record in AccessRecord.objects.all()} == {"history", "userPage"}
 
 
 def test_unfolds_texts_are_in_french(user: User) -> None:

@@ -35,7 +35,8 @@ def find_requirement(user_id: UUID | str, requirement_id: str) -> Requirement:
 
 def reread(requirement: Requirement) -> Requirement:
     """The requirement with its state, as it is now."""
-    return Requirement.objects.with_state().get(pk=requirement.pk)
+    stored: Requirement = Requirement.objects.with_state().get(pk=requirement.pk)
+    return stored
 
 
 class RequirementResponses(UserView):

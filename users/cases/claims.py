@@ -8,15 +8,13 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
-from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from partners.db import statements
 from partners.refusals import RefusedError
 from users.cases.modes import live
-from users.models import AccessKind, AccessRecord, Claim, Proposal, ProposalState, QueueSection, Staff, Status, User
-from users.models.approvals import PROPOSAL_LIFETIME
+from users.models import AccessKind, AccessRecord, Claim, Proposal, QueueSection, Staff, Status, User
 
 PERMISSION = "users.claim_user"
 # After this time others may release a claim too.
@@ -147,12 +145,7 @@ def _lock(user: User) -> User:
 
 def _longest_waiting() -> User | None:
     # Those that wait for a second person or for the partner have lists of their own.
-    proposed = Proposal.objects.filter(
-        user=OuterRef("pk"),
-        state=ProposalState.OPEN,
-        user_updated_at=OuterRef("updated_at"),
-        created_at__gt=Now() - PROPOSAL_LIFETIME,
-    )
+    proposed = Proposal.objects.open().filter(user=OuterRef("pk"))
     return (
         live(
             User.objects.filter(

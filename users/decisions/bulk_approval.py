@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import DateTimeField, Func, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Greatest
 from django.utils.translation import gettext as _
 
@@ -18,11 +18,9 @@ from users.decisions import compliance, proposals
 from users.decisions.approval_rules import needs_two
 from users.decisions.changes import ConcurrentChanges
 from users.decisions.risk_flags import OTHERS, Weight, risk_flag_codes, same_email, same_person, weight_of
-from users.models import AccessKind, AccessRecord, Staff, Status, User
+from users.models import Staff, Status, User
 
 MAX_CASES = 100
-# Permissions are looked up by this backend; the login's backend extends it.
-_BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,8 @@ def users_with_unseen_flags(user_ids: Collection[UUID]) -> set[UUID]:
     created or changed. Flags that the approver may not see count too.
     """
     pending = User.objects.filter(pk__in=user_ids, status=Status.PENDING_COMPLIANCE).annotate(
-        opened_at=_last_opening(),
+        # By anybody who may decide: they all see identity, and so all risk flags (users/staff/roles.py).
+        opened_at=Func("pk", None, "status_since", function="users_opened_at", output_field=DateTimeField()),
         same_email_at=_last_change(same_email(OuterRef("email"), **OTHERS)),
         same_person_at=_last_change(same_person(OuterRef("name_key"), OuterRef("date_of_birth"), **OTHERS)),
     )
@@ -95,20 +94,8 @@ def users_with_unseen_flags(user_ids: Collection[UUID]) -> set[UUID]:
 
 def _is_opened(user: Any) -> bool:
     """Whether the last opening is at least as new as every change that may have caused a risk flag."""
-    changes = (user.status_since, user.profile_changed_at, user.same_email_at, user.same_person_at)
+    changes = (user.profile_changed_at, user.same_email_at, user.same_person_at)
     return user.opened_at is not None and all(change is None or change <= user.opened_at for change in changes)
-
-
-def _last_opening() -> Subquery:
-    # Every role that may decide sees identity, and so all risk flags: users/staff/roles.py.
-    deciders = Staff.objects.with_perm(compliance.PERMISSION, backend=_BACKEND)
-    openings = AccessRecord.objects.filter(
-        user=OuterRef("pk"),
-        kind=AccessKind.OPENED,
-        detail__in=AccessRecord.PAGES_WITH_RISK_FLAGS,
-        staff__in=deciders.values("pk"),
-    )
-    return Subquery(openings.order_by("-id").values("created_at")[:1])
 
 
 def _last_change(others: QuerySet[User]) -> Subquery:

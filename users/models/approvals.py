@@ -1,23 +1,22 @@
 """Decisions of two people: which moves take two, and the proposals of the first (docs/operations.md)."""
 
 import uuid
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Func, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from partners.db.endings import WITH_USER, Ending
 from partners.db.triggers import append_only
-from users.models.approval_triggers import PROPOSAL_HOURS, PROPOSAL_TRIGGERS, RULE_TRIGGERS
+from users.models.approval_triggers import PROPOSAL_TRIGGERS, RULE_TRIGGERS
 from users.models.statuses import Status
 from users.models.triggers import by_active_staff
-from users.models.user import Staff, User
-
-# How long a proposal may wait for the second person.
-PROPOSAL_LIFETIME = timedelta(hours=PROPOSAL_HOURS)
+from users.models.user import Staff, User, UserEvent
 
 
 class Condition(models.TextChoices):
@@ -84,12 +83,42 @@ class ProposalState(models.TextChoices):
     OVERTAKEN = "overtaken", pgettext_lazy("proposal", "Overtaken by a change")
 
 
+_IS_OPEN: Any = Func(
+    *("state", "created_at", "user_updated_at", "user__updated_at"),
+    function="users_is_open",
+    output_field=models.BooleanField(),
+)
+
+
+class ProposalQuerySet(models.QuerySet["Proposal"]):
+    """Proposals."""
+
+    def open(self) -> "ProposalQuerySet":
+        """Those that can be approved or declined now: users/sql/users_is_open.sql, which the triggers call too."""
+        return self.filter(_IS_OPEN)
+
+    def with_ends(self) -> "ProposalQuerySet":
+        """These, each with what `present_state` and `present_end` need."""
+        later = UserEvent.objects.filter(pgh_obj_id=OuterRef("user_id"), updated_at__gt=OuterRef("user_updated_at"))
+        ends: Mapping[str, Any] = {
+            "is_open": _IS_OPEN,
+            "expires_at": Func("created_at", function="users_proposal_expiry", output_field=models.DateTimeField()),
+            "overtaken_at": Subquery(later.order_by("pgh_id").values("updated_at")[:1]),
+        }
+        return self.annotate(**ends)
+
+
 class Proposal(models.Model):
     """What the first of two people proposes: a move of a user, with its reason. It ends once, and never changes else.
 
     Triggers set the status from which, the version of the user and the times. One that has expired or was overtaken
-    may be stored as open until the next proposal: `users.decisions.proposals.state_of` says what it is.
+    may be stored as open until the next proposal: `present_state` says what it is.
     """
+
+    # Of ProposalQuerySet.with_ends.
+    is_open: bool
+    expires_at: datetime
+    overtaken_at: datetime | None
 
     id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.PROTECT, verbose_name=_("user"), related_name="proposals", db_index=False)
@@ -117,6 +146,8 @@ class Proposal(models.Model):
 
     # users/sql
     serving_functions = (
+        "users_is_open(text, timestamptz, timestamptz, timestamptz)",
+        "users_proposal_expiry(timestamptz)",
         "users_meets(uuid, text)",
         "users_takes_two(uuid, text)",
         "users_may_decide(bigint)",
@@ -128,6 +159,8 @@ class Proposal(models.Model):
         "UPDATE (state, ended_by_id, note)",
     )
     ending = WITH_USER
+
+    objects = ProposalQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("proposal")
@@ -153,3 +186,20 @@ class Proposal(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)
+
+    @property
+    def present_state(self) -> ProposalState:
+        """The state, of one also that has ended without being stored so. It needs `with_ends`."""
+        if self.state != ProposalState.OPEN:
+            return ProposalState(self.state)
+        if self.is_open:
+            return ProposalState.OPEN
+        # What came first ended it.
+        is_overtaken = self.overtaken_at is not None and self.overtaken_at < self.expires_at
+        return ProposalState.OVERTAKEN if is_overtaken else ProposalState.EXPIRED
+
+    @property
+    def present_end(self) -> datetime | None:
+        """When it ended; None while it is open. It needs `with_ends`."""
+        ends = {ProposalState.OVERTAKEN: self.overtaken_at, ProposalState.EXPIRED: self.expires_at}
+        return self.ended_at or ends.get(self.present_state)

@@ -1,11 +1,13 @@
 """Cases: the lists of users who wait, claims, and the access log."""
 
+from datetime import datetime
+
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
-from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
 
+from partners.db import statements
 from partners.db.endings import WITH_USER
 from partners.db.triggers import append_only, stamped
 from users.models.triggers import ACCESS_TRIGGERS, DECISION_BASIS_TRIGGERS, by_active_staff
@@ -105,12 +107,16 @@ class AccessKind(models.TextChoices):
     EXPORTED = "exported", _("Exported")
 
 
+class Page(models.TextChoices):
+    """The detail of an opening: the page that showed the user. The history has no risk flags."""
+
+    CASE = "", ""
+    USER = "userPage", _("User page.")
+    HISTORY = "history", _("Profile history.")
+
+
 class AccessRecord(models.Model):
     """An access of staff to a user's data. Never updated or deleted."""
-
-    # The detail of an opening: the page that showed the user.
-    CASE_PAGE, USER_PAGE, HISTORY_PAGE = "", gettext_noop("User page."), gettext_noop("Profile history.")
-    PAGES_WITH_RISK_FLAGS = (CASE_PAGE, USER_PAGE)
 
     kind = models.CharField(_("kind"), max_length=20, choices=AccessKind)
     # None where a list was exported, whose filters are the detail.
@@ -123,6 +129,7 @@ class AccessRecord(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
+    serving_functions = ("users_opened_at(uuid, bigint, timestamptz)",)
     ending = WITH_USER._replace(kept="exports of lists, which are no user's")
 
     class Meta:
@@ -142,10 +149,16 @@ class AccessRecord(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"
 
+    @staticmethod
+    def was_opened(user: User, *, by: Staff, since: datetime) -> bool:
+        """Whether this person has opened a page with the user's risk flags since then."""
+        row = statements.fetch_one("SELECT users_opened_at(%s, %s, %s) IS NOT NULL", (user.pk, by.pk, since))
+        return bool(row and row[0])
+
     @property
     def detail_text(self) -> str:
         """The detail in the reader's language where it is the name of a page; any other is as it was recorded."""
-        return gettext(self.detail) if self.detail in (self.USER_PAGE, self.HISTORY_PAGE) else self.detail
+        return str(Page(self.detail).label) if self.detail in Page.values else self.detail
 
 
 class DecisionBasis(models.Model):

@@ -26,10 +26,6 @@ _ENDED = ", ".join(f"'{status.value}'" for status in ENDED_STATUSES)
 # Statuses to which a decision closes all requirements.
 _ENDING = f"'{Status.ACTIVE.value}', {_ENDED}"
 
-_IS_CLOSED = "EXISTS (SELECT FROM users_requirementclosure c WHERE c.requirement_id = {id})"
-_IS_ANSWERED = "EXISTS (SELECT FROM users_requirementresponse a WHERE a.requirement_id = {id})"
-# SQL of the state of a requirement. id: SQL.
-STATE = f"CASE WHEN {_IS_CLOSED} THEN 'closed' WHEN {_IS_ANSWERED} THEN 'submitted' ELSE 'open' END"
 
 _PROFILE_EVENT = "(SELECT max(e.pgh_id) FROM users_userevent e WHERE e.pgh_obj_id = {user})"
 
@@ -67,7 +63,7 @@ def refresh(users: str) -> str:
                                greatest(o.answered_at, max(r.answered_at)) AS answered_at
                           FROM users_user o
                           LEFT JOIN LATERAL (
-                               SELECT q.due_at, {STATE.format(id="q.id")} AS state,
+                               SELECT q.due_at, users_requirement_state(q.id) AS state,
                                       (SELECT a.created_at FROM users_requirementresponse a
                                         WHERE a.requirement_id = q.id ORDER BY a.id DESC LIMIT 1) AS answered_at
                                  FROM users_requirement q WHERE q.user_id = o.id AND q.closed_at IS NULL) r ON true
@@ -172,7 +168,7 @@ RESPONSE_TRIGGERS = [
             SELECT u.* INTO present
               FROM users_requirement r JOIN users_user u ON u.id = r.user_id
              WHERE r.id = NEW.requirement_id FOR NO KEY UPDATE OF u;
-            IF present.status = '{Status.CLOSED.value}' OR {_IS_CLOSED.format(id="NEW.requirement_id")} THEN
+            IF present.status = '{Status.CLOSED.value}' OR users_requirement_state(NEW.requirement_id) = 'closed' THEN
                 {refuse("This requirement is closed.")}
             END IF;
             IF {_has("users_requirementresponse a WHERE a.requirement_id = NEW.requirement_id", MAX_RESPONSES)} THEN

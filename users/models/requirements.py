@@ -5,11 +5,11 @@ the columns of the user (users/models/requirement_columns.py) and write the even
 """
 
 import uuid
+from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
-from django.db.models.expressions import RawSQL
+from django.db.models import Func, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -22,7 +22,6 @@ from users.models.requirement_triggers import (
     MAX_DUE_DAYS,
     REQUIREMENT_TRIGGERS,
     RESPONSE_TRIGGERS,
-    STATE,
 )
 from users.models.triggers import by_active_staff
 from users.models.user import Staff, StatusChange, User
@@ -56,9 +55,9 @@ class RequirementState(models.TextChoices):
 class RequirementQuerySet(models.QuerySet["Requirement"]):
     """Requirements."""
 
-    def with_state(self) -> "RequirementQuerySet":
-        """These, each with its `state`, of RequirementState."""
-        state = RawSQL(STATE.format(id="users_requirement.id"), (), models.TextField())  # noqa: S611 - ours
+    def with_state(self) -> models.QuerySet[Any]:
+        """These, each with its `state`, of RequirementState: users/sql/users_requirement_state.sql."""
+        state = Func("id", function="users_requirement_state", output_field=models.CharField())
         return self.annotate(state=state)
 
 
@@ -82,6 +81,7 @@ class Requirement(models.Model):
     closed_at = models.DateTimeField(_("closed at"), null=True, editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
+    serving_functions = ("users_requirement_state(uuid)",)
     ending = WITH_USER
 
     objects = RequirementQuerySet.as_manager()

@@ -248,11 +248,7 @@ DECISION_BASIS_TRIGGERS = [
             IF NEW.staff_id IS NULL OR NEW.created_at < now() THEN
                 {refuse("A basis is recorded with its decision or review.")}
             END IF;
-            NEW.open_seconds := (
-                SELECT extract(epoch FROM NEW.created_at - a.created_at) FROM users_accessrecord a
-                 WHERE a.user_id = about AND a.staff_id = NEW.staff_id AND a.kind = 'opened'
-                   AND a.detail IN ('', 'User page.') AND a.created_at BETWEEN entered_at AND NEW.created_at
-                 ORDER BY a.id DESC LIMIT 1);
+            NEW.open_seconds := extract(epoch FROM NEW.created_at - users_opened_at(about, NEW.staff_id, entered_at));
             RETURN NEW;
         """,
     ),

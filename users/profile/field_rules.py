@@ -108,6 +108,12 @@ def adult_on(born: date) -> date:
     return _birthday(born, born.year + ADULT_YEARS)
 
 
+def latest_birth_of_adults(on: date) -> date:
+    """The latest birth date of those who are adults on a day."""
+    year = on.year - ADULT_YEARS
+    return date(year, 2, 28) if (on.month, on.day) == (2, 29) and not calendar.isleap(year) else on.replace(year=year)
+
+
 def age_in_years(born: date, *, on: date) -> int:
     """The age on a day."""
     return on.year - born.year - (on < _birthday(born, on.year))

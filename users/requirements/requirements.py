@@ -4,12 +4,13 @@ The back office, the commands and the sandbox call open_requirement and close_re
 submit_by_update. Triggers keep what follows from their rows (users/models/requirement_triggers.py).
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from collections.abc import Set as AbstractSet
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -42,8 +43,6 @@ from users.queries import UserSummary
 from users.requirements.requirement_wording import forbidden_words, hidden_parts
 
 DEFAULT_DUE_DAYS = 14
-
-_IS_ANSWERED = Exists(RequirementResponse.objects.filter(requirement=OuterRef("pk")))
 
 
 def open_requirement(
@@ -92,7 +91,7 @@ def why_not_asked(user: User) -> str:
     """Why the partner cannot be asked anything about this user; empty if it can."""
     if user.status in ENDED_STATUSES:
         return _("Nothing is asked about a user who is %(status)s.") % {"status": user.status}
-    if user.queue_section != QueueSection.COMPLIANCE and not_closed(user).count() >= MAX_REQUIREMENTS:
+    if user.queue_section != QueueSection.COMPLIANCE and not_closed(user.pk).count() >= MAX_REQUIREMENTS:
         return _("A user has at most %(most)s requirements that are not closed.") % {"most": MAX_REQUIREMENTS}
     if user.requirements.order_by()[:MAX_REQUIREMENTS_EVER].count() >= MAX_REQUIREMENTS_EVER:
         return _("A user has at most %(most)s requirements, closed ones included.") % {"most": MAX_REQUIREMENTS_EVER}
@@ -143,9 +142,9 @@ def submit_by_update(*, user_id: UUID | str, columns: AbstractSet[str]) -> None:
     columns: that the update has, those with the present values included.
     """
     # One without fields is answered by a note.
-    asked = [one for one in _open(user_id) if one.fields and columns >= set(one.fields)]
-    for requirement in asked:
-        RequirementResponse.objects.create(requirement=requirement)
+    for requirement in list(not_closed(user_id).filter(state=RequirementState.OPEN)):
+        if requirement.fields and columns >= set(requirement.fields):
+            RequirementResponse.objects.create(requirement=requirement)
 
 
 def has_requirements(user: UserSummary) -> bool:
@@ -157,36 +156,26 @@ def with_requirements(user: UserSummary) -> UserSummary:
     """The user with its requirements that are not closed, oldest first; without a statement where it has none."""
     if not has_requirements(user):
         return user
-    found = Requirement.objects.filter(user_id=user.id, closed_at=None).order_by("created_at", "id")
-    return user._replace(requirements=list(found.with_state()))
+    return user._replace(requirements=list(not_closed(user.id)))
 
 
-def not_closed(user: User) -> QuerySet[Requirement]:
-    """The requirements of a user that are not closed, oldest first."""
-    return user.requirements.filter(closed_at=None).order_by("created_at", "id")
+def not_closed(user_id: UUID | str) -> QuerySet[Any]:
+    """The requirements of a user that are not closed with their states, oldest first."""
+    return Requirement.objects.with_state().filter(user_id=user_id, closed_at=None).order_by("created_at", "id")
 
 
 def not_closed_of_partner(partner: Partner, *, overdue: bool = False) -> QuerySet[Requirement]:
-    """Those of all users of a partner, oldest first. overdue: only open ones whose answer was due before now."""
+    """Those of all users of a partner with their states, oldest first.
+
+    overdue: only open ones whose answer was due before now.
+    """
     # The few users that have some, by an index of them alone.
-    found = Requirement.objects.filter(
+    found = Requirement.objects.with_state().filter(
         ~Q(user__queue_section=QueueSection.COMPLIANCE), user__partner=partner, closed_at=None
     )
     if overdue:
-        found = found.filter(~_IS_ANSWERED, due_at__lt=timezone.now())
-    return found.select_related("user", "closure").prefetch_related("responses").order_by("created_at", "id")
-
-
-def state_of(requirement: Requirement) -> RequirementState:
-    """What its rows say; without a statement where `closure` and `responses` were fetched."""
-    if hasattr(requirement, "closure"):
-        return RequirementState.CLOSED
-    return RequirementState.SUBMITTED if len(requirement.responses.all()) else RequirementState.OPEN
-
-
-def _open(user_id: UUID | str) -> Sequence[Requirement]:
-    rows = Requirement.objects.filter(~_IS_ANSWERED, user_id=user_id, closed_at=None)
-    return list(rows.order_by("created_at", "id"))
+        found = found.filter(state=RequirementState.OPEN, due_at__lt=timezone.now())
+    return found.select_related("user").order_by("created_at", "id")
 
 
 def _check_wording(*, code: str, fields: Collection[str], message: str, due_in_days: int) -> None:

@@ -142,7 +142,7 @@ def test_opening_the_admin_pages_of_a_user_is_recorded_too(user: User) -> None:
     client.get(f"/admin/users/user/{user.pk}/change/")
     client.get(f"/admin/users/userevent/{event.pk}/change/")
     kept = [(record.user, record.kind, record.detail) for record in AccessRecord.objects.order_by("id")]
-    assert kept == [(user, "opened", "User page."), (user, "opened", "Profile history.")]
+    assert kept == [(user, "opened", "userPage"), (user, "opened", "history")]
 
 
 def test_the_access_log_can_be_searched_by_user_and_staff(user: User) -> None:

@@ -12,7 +12,6 @@ from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_of
 from tests.users.deciding import case_of, decide_url, decision, page_of
-from users.decisions import proposals
 from users.models import Proposal, Staff, StatusChange, User
 
 WAITING = reverse("admin:users_proposal_changelist")
@@ -183,7 +182,7 @@ def test_bulk_approval_proposes(user: User, first: Staff) -> None:
     data = {"action": "approve_selected", "confirmed": "yes", "_selected_action": [str(user.pk)], "chosen": chosen[1]}
     report = client.post(queue, data | {"reason_code": "verified", "note": ""}).content.decode()
     assert "1 user waits for a second person" in report
-    assert proposals.open_proposal(user) is not None
+    assert user.proposals.open().exists()
 
 
 def test_the_dashboard_has_what_became_of_proposals(user: User, first: Staff, second: Staff) -> None:

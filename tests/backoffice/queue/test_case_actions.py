@@ -263,7 +263,7 @@ def test_a_users_page_takes_as_many_statements_for_a_long_history_as_for_a_short
     client.get(page_of(user))
     for city in ("Ottawa", "Toronto", "Ottawa"):
         api.patch(f"/v1/users/{user.external_id}", {"city": city})
-        with django_assert_num_queries(21):
+        with django_assert_num_queries(19):
             client.get(page_of(user))
 
 

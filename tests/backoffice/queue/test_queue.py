@@ -460,7 +460,6 @@ def walked(client: Client, **filters: str) -> list[list[str]]:
 @pytest.fixture
 def three_rows_on_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CaseListAdmin, "list_per_page", 3)
-    monkeypatch.setattr(bounded_lists, "BATCH_SIZE", 2)
 
 
 @pytest.mark.usefixtures("three_rows_on_a_page")
@@ -504,8 +503,7 @@ def test_the_cases_of_a_person_are_found_however_far_back_they_are(make: Make, m
 
 
 def test_the_search_for_risk_flags_stops_too(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_lists, "MAX_EXAMINED_IN_PYTHON", 2)
-    monkeypatch.setattr(bounded_lists, "BATCH_SIZE", 2)
+    monkeypatch.setattr(bounded_lists, "MAX_EXAMINED_ROWS", 2)
     for number in range(3):
         make(email=f"{number}@example.com", firstName=f"Name{number}")
     odd = make(isCiroAffiliate=True, email="odd@example.com", firstName="Odd")

@@ -102,7 +102,7 @@ class Life:
         self.see(self.client.patch("/v1/users/ada", {"city": User.objects.get(pk=self.user.pk).city}))
 
     def oldest(self) -> Requirement | None:
-        return requirements.not_closed(self.user).first()
+        return requirements.not_closed(self.user.pk).first()
 
     def observe(self) -> None:
         """Read everything there is to read, and receive what is sent."""

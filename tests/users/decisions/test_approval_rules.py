@@ -141,8 +141,9 @@ def test_a_change_of_the_user_overtakes_it(always: None, user: User, first: Staf
     proposal = propose(user, first)
     User.objects.filter(pk=user.pk).update(city="Ottawa")
     user.refresh_from_db()
-    assert proposals.state_of(proposal, user) == ProposalState.OVERTAKEN
-    assert proposals.ended_at(proposal, user) == user.updated_at
+    present = proposals.current(user)
+    assert present is not None
+    assert (present.present_state, present.present_end) == (ProposalState.OVERTAKEN, user.updated_at)
     with pytest.raises(RefusedError, match="has changed since"):
         proposals.approve(proposal_id=proposal.pk, by=second)
     propose(user, second)
@@ -153,8 +154,9 @@ def test_a_change_of_the_user_overtakes_it(always: None, user: User, first: Staf
 def test_it_expires(always: None, user: User, first: Staff, second: Staff) -> None:
     proposal = propose(user, first)
     make_older(proposal, hours=73)
-    proposal.refresh_from_db()
-    assert proposals.state_of(proposal, user) == ProposalState.EXPIRED
+    present = proposals.current(user)
+    assert present is not None
+    assert (present.present_state, present.present_end) == (ProposalState.EXPIRED, present.expires_at)
     with pytest.raises(RefusedError, match="has ended: Expired"):
         proposals.approve(proposal_id=proposal.pk, by=second)
     propose(user, second)

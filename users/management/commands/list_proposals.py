@@ -3,9 +3,7 @@ from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand, find_partner, optional_rfc_3339, table
 from partners.rfc_3339 import format_timestamp
-from users.decisions import proposals
-from users.models import Proposal, ProposalState
-from users.models.approvals import PROPOSAL_LIFETIME
+from users.models import Proposal
 
 
 class Command(ServiceCommand):
@@ -16,19 +14,16 @@ class Command(ServiceCommand):
         parser.add_argument("--all", action="store_true", dest="show_all", help="those that have ended too")
 
     def perform(self, *, slug: str, show_all: bool, **_: Any) -> Outcome:
-        found = Proposal.objects.filter(user__partner=find_partner(slug)).select_related("user", "by", "ended_by")
-        if not show_all:
-            found = found.filter(state=ProposalState.OPEN)
+        found = Proposal.objects.with_ends() if show_all else Proposal.objects.with_ends().open()
+        found = found.filter(user__partner=find_partner(slug)).select_related("user", "by", "ended_by")
         listed = [_data(proposal) for proposal in found.order_by("-created_at", "-id").iterator()]
-        shown = [data for data in listed if show_all or data["state"] == ProposalState.OPEN]
         headings = ("PROPOSAL", "USER", "FROM", "TO", "BY", "CREATED", "STATE", "ENDED BY")
         names = ("proposalId", "externalId", "from", "to", "by", "createdAt", "state", "endedBy")
-        rows = [tuple(data[name] for name in names) for data in shown]
-        return Outcome({"proposals": shown}, table(headings, rows) if rows else [f"Partner {slug} has none."])
+        rows = [tuple(data[name] for name in names) for data in listed]
+        return Outcome({"proposals": listed}, table(headings, rows) if rows else [f"Partner {slug} has none."])
 
 
 def _data(proposal: Proposal) -> dict[str, Any]:
-    state = proposals.state_of(proposal, proposal.user)
     return {
         "proposalId": str(proposal.pk),
         "externalId": proposal.user.external_id,
@@ -37,8 +32,8 @@ def _data(proposal: Proposal) -> dict[str, Any]:
         "reason": proposal.reason,
         "by": proposal.by.get_username(),
         "createdAt": format_timestamp(proposal.created_at),
-        "expiresAt": format_timestamp(proposal.created_at + PROPOSAL_LIFETIME),
-        "state": state.value,
+        "expiresAt": format_timestamp(proposal.expires_at),
+        "state": proposal.present_state.value,
         "endedBy": proposal.ended_by.get_username() if proposal.ended_by else None,
-        "endedAt": optional_rfc_3339(proposals.ended_at(proposal, proposal.user)),
+        "endedAt": optional_rfc_3339(proposal.present_end),
     }

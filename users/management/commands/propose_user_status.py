@@ -6,7 +6,6 @@ from partners.rfc_3339 import format_timestamp
 from users.decisions import proposals
 from users.management.base import acting_on, add_take_over, find_user
 from users.models import Status
-from users.models.approvals import PROPOSAL_LIFETIME
 from users.staff.staff import find_staff
 
 
@@ -37,7 +36,7 @@ class Command(ServiceCommand):
         user, staff = find_user(slug, external_id), find_staff(by)
         with acting_on(user.pk, by=staff, take_over=take_over):
             proposal = proposals.propose(user=user, to_status=status, by=staff, reason=reason, reason_code=reason_code)
-        expires_at = format_timestamp(proposal.created_at + PROPOSAL_LIFETIME)
+        expires_at = format_timestamp(proposal.expires_at)
         return Outcome(
             {"proposalId": str(proposal.pk), "expiresAt": expires_at},
             [f"Proposal {proposal.pk} waits for another account until {expires_at}."],
