@@ -10,7 +10,7 @@ from django.views.i18n import set_language
 from partners.api.base import UnknownPath
 from partners.api.views import IdempotencyKeyItem, Ping
 from partners.events.views import EventList
-from sandbox.key_views import ApiKeyRotation
+from sandbox.key_views import ApiKeyCollection, ApiKeyItem, ApiKeyRotation
 from sandbox.request_views import SandboxRequestItem, SandboxRequestList
 from sandbox.simulations.requirements import SimulatedClosing, SimulatedRequirements
 from sandbox.simulations.status import SimulatedStatus
@@ -47,7 +47,9 @@ api_urlpatterns = [
     path("v1/sandbox/webhooks/<str:webhook_id>", WebhookItem.as_view()),
     path("v1/sandbox/webhooks/<str:webhook_id>/test", WebhookTest.as_view()),
     path("v1/sandbox/webhooks/<str:webhook_id>/rotate-secret", WebhookSecretRotation.as_view()),
+    path("v1/sandbox/api-keys", ApiKeyCollection.as_view()),
     path("v1/sandbox/api-keys/rotate", ApiKeyRotation.as_view()),
+    path("v1/sandbox/api-keys/<str:api_key_prefix>", ApiKeyItem.as_view()),
     path("v1/sandbox/requests", SandboxRequestList.as_view()),
     path("v1/sandbox/requests/<str:request_id>", SandboxRequestItem.as_view()),
     path("v1/ping", Ping.as_view()),

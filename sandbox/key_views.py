@@ -1,4 +1,4 @@
-"""API keys that sandbox partners rotate by themselves: contract, section 11."""
+"""API keys that sandbox partners list, rotate and revoke by themselves: contract, section 11."""
 
 from datetime import timedelta
 from typing import Any
@@ -14,9 +14,74 @@ from partners.api.views import SandboxView
 from partners.authentication import keys
 from partners.authentication.failures import AuthenticationFailure
 from partners.authentication.signature_authentication import unauthorized
-from partners.models import ApiKey
+from partners.models import ApiKey, Partner, in_force
 from sandbox import schema
-from sandbox.serializers import OverlapSerializer, RotatedKeySerializer
+from sandbox.serializers import (
+    ApiKeyListSerializer,
+    ApiKeySerializer,
+    OverlapSerializer,
+    RevokedKeySerializer,
+    RotatedKeySerializer,
+)
+
+SIGNING_KEY = "This key signed the request: revoke it by another one, or rotate it without an overlap."
+
+
+class ApiKeyCollection(SandboxView):
+    """/v1/sandbox/api-keys."""
+
+    @extend_schema(
+        operation_id="listApiKeys",
+        tags=["Sandbox keys"],
+        summary="List your API keys",
+        description="Those in force, the newest first, those that staff have issued included; without secrets. For"
+        " sandbox partners only.",
+        responses={
+            200: success(ApiKeyListSerializer, "The keys.", {"items": [schema.KEY]}),
+            **error_responses(schema.PATH_NOT_FOUND),
+        },
+    )
+    def get(self, request: PartnerRequest) -> HttpResponse:
+        found = ApiKey.objects.filter(in_force(), partner=request.user.partner_id)
+        return self.read({"items": ApiKeySerializer(found, many=True).data})
+
+
+class ApiKeyItem(SandboxView):
+    """/v1/sandbox/api-keys/{apiKeyPrefix}."""
+
+    http_method_names = ["delete"]  # noqa: RUF012 - Django's own declaration
+    response_serializer_class = RevokedKeySerializer
+    idempotency_key_use = KeyUse.IGNORED
+
+    @extend_schema(
+        operation_id="revokeApiKey",
+        tags=["Sandbox keys"],
+        summary="Revoke another of your API keys",
+        description="It is refused from the next request on, for good. Once more: 404. The key that signs the request"
+        " is not revoked by itself: 409. A body and an Idempotency-Key have no effect. For sandbox partners only.",
+        parameters=[schema.KEY_PREFIX],
+        responses={
+            200: success(RevokedKeySerializer, "The key is revoked.", {"apiKeyPrefix": schema.PREFIX}),
+            **error_responses(schema.REPLAYED_SIGNATURE, schema.key_not_found(), ConflictError(SIGNING_KEY)),
+        },
+    )
+    def delete(self, request: PartnerRequest, api_key_prefix: str) -> HttpResponse:
+        return self.write()
+
+    def perform(self, api_key_prefix: str) -> dict[str, str]:
+        """Revoke the key. Raises NotFoundError, ConflictError, SignatureRefusedError."""
+        caller = self.request.user
+        # Of two keys that revoke each other at once, one stays.
+        Partner.objects.select_for_update(no_key=True).get(pk=caller.partner_id)
+        found = {key.prefix: key for key in ApiKey.objects.filter(in_force(), partner=caller.partner_id)}
+        if caller.key_prefix not in found:
+            raise unauthorized(self.request, AuthenticationFailure.NOT_IN_FORCE)
+        if api_key_prefix not in found:
+            raise schema.key_not_found()
+        if api_key_prefix == caller.key_prefix:
+            raise ConflictError(SIGNING_KEY)
+        keys.revoke(found[api_key_prefix])
+        return {"apiKeyPrefix": api_key_prefix}
 
 
 class ApiKeyRotation(SandboxView):

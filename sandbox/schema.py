@@ -27,6 +27,22 @@ ROTATED_KEY = {
     "expiresAt": "2026-01-16T10:30:00.000000Z",
 }
 
+PREFIX = f"psi_test_key_{'B' * 8}"
+KEY = {
+    "apiKeyPrefix": PREFIX,
+    "label": "staging",
+    "createdAt": "2026-01-15T10:30:00.000000Z",
+    "lastUsedAt": "2026-01-16T08:00:00.000000Z",
+    "expiresAt": None,
+}
+KEY_PREFIX = OpenApiParameter(
+    "api_key_prefix",
+    type=str,
+    location=OpenApiParameter.PATH,
+    description="The apiKeyPrefix: the key's first 21 characters.",
+    examples=[OpenApiExample("apiKeyPrefix", value=PREFIX)],
+)
+
 PATH_NOT_FOUND = NotFoundError("Path not found.")
 REPLAYED_SIGNATURE = UnauthorizedError(ALREADY_RECEIVED)
 KEY_REFUSED = invalid_parameter(HEADER, NOT_STORED, "notAllowed")
@@ -50,3 +66,8 @@ def bad_webhook_id() -> BadRequestError:
 def webhook_not_found() -> NotFoundError:
     """The error for a webhook that the partner does not have."""
     return NotFoundError("Webhook not found.")
+
+
+def key_not_found() -> NotFoundError:
+    """The error for a key that the partner does not have, or that is no longer in force."""
+    return NotFoundError("API key not found.")

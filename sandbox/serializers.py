@@ -10,7 +10,8 @@ from rest_framework.fields import get_error_detail
 
 from partners.api.rule_fields import ChoiceField, ItemsField, TextField, WholeNumberField
 from partners.api.serializers import Errors, InstantField, StrictSerializer
-from partners.models import EventType
+from partners.authentication.keys import MAX_KEYS
+from partners.models import ApiKey, EventType
 from partners.models.webhooks import MAX_URL_LENGTH, WebhookEndpoint
 from partners.webhooks import endpoints
 
@@ -23,6 +24,7 @@ DEFAULT_HOURS = 24
 MAX_HOURS = endpoints.MAX_OVERLAP // timedelta(hours=1)
 
 _ID_HELP = "The service's identifier of the webhook, a UUID."
+_KEY_PREFIX = "^psi_test_key_[A-Za-z0-9_-]{8}$"
 _SECRET_HELP = "Shown this once: it cannot be read back."  # noqa: S105 - a text for people
 
 
@@ -151,3 +153,29 @@ class RotatedKeySerializer(serializers.Serializer[Any]):
     apiKey = serializers.RegexField("^psi_test_key_[A-Za-z0-9_-]{43}$", help_text=_SECRET_HELP)
     secret = serializers.RegexField("^psi_test_secret_[A-Za-z0-9_-]{43}$", help_text=_SECRET_HELP)
     expiresAt = InstantField(help_text="When the old key ends, the one that signed the request.")
+
+
+class ApiKeySerializer(serializers.Serializer[ApiKey]):
+    """An API key in force, as staff see it."""
+
+    apiKeyPrefix = serializers.RegexField(
+        _KEY_PREFIX, source="prefix", help_text="The key's first 21 characters, by which it is told from others."
+    )
+    label = serializers.CharField(help_text="What staff called it; a rotated key keeps it. May be empty.")
+    createdAt = InstantField(source="created_at", help_text="When it was issued.")
+    lastUsedAt = InstantField(
+        source="last_used_at", allow_null=True, help_text="When it last signed a request, within five minutes."
+    )
+    expiresAt = InstantField(source="expires_at", allow_null=True, help_text="When it ends; null: never.")
+
+
+class ApiKeyListSerializer(serializers.Serializer[Any]):
+    """A partner's API keys in force."""
+
+    items = serializers.ListField(child=ApiKeySerializer(), max_length=MAX_KEYS, help_text="The newest first.")
+
+
+class RevokedKeySerializer(serializers.Serializer[Any]):
+    """An API key that was revoked."""
+
+    apiKeyPrefix = serializers.RegexField(_KEY_PREFIX, help_text="The key's first 21 characters.")

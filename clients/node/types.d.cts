@@ -12,6 +12,20 @@ export interface AddedWebhook {
   secret: string;
 }
 
+/** An API key in force, as staff see it. */
+export interface ApiKey {
+  apiKeyPrefix: string;
+  label: string;
+  createdAt: string;
+  lastUsedAt: string | null;
+  expiresAt: string | null;
+}
+
+/** A partner's API keys in force. */
+export interface ApiKeyList {
+  items: Array<ApiKey>;
+}
+
 /** An object without fields. */
 export type Closing = Record<string, any>;
 
@@ -232,6 +246,11 @@ export interface RequirementsChangedEvent {
   type: "user.requirementsChanged";
   createdAt: string;
   data: RequirementsChanged;
+}
+
+/** An API key that was revoked. */
+export interface RevokedKey {
+  apiKeyPrefix: string;
 }
 
 /** The API key that takes the place of the one that signed. */

@@ -29,7 +29,7 @@ from transactions.models import Document
 from users.models import User
 
 LOGIN = "/admin/account/login/"
-ATTEMPTS_OF_AN_ADDRESS = 10
+ATTEMPTS_OF_AN_ADDRESS = 50
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""API keys that a sandbox partner rotates by itself: contract, section 11."""
+"""API keys that a sandbox partner lists, rotates and revokes by itself: contract, section 11."""
 
 from datetime import datetime, timedelta
 from http.client import IncompleteRead
@@ -16,6 +16,7 @@ from tests.support.commands import refusal
 from tests.support.responses import assert_error
 
 ROTATE = "/v1/sandbox/api-keys/rotate"
+LIST = "/v1/sandbox/api-keys"
 PING = "/v1/ping"
 KEY = "7f8d2c1a-3b4e-4f5a-8c6d-9e0f1a2b3c4d"
 
@@ -167,4 +168,80 @@ def test_a_wrong_method_says_which_is_allowed(sandbox: PartnerClient) -> None:
     response = sandbox.get(ROTATE)
     assert_error(response, 405)
     assert response.header("Allow") == "POST"
-    assert_error(sandbox.post("/v1/sandbox/api-keys", {}), 404)
+    for path, allowed in ((LIST, "GET"), (f"{LIST}/psi_test_key_AAAAAAAA", "DELETE")):
+        response = sandbox.post(path, {})
+        assert_error(response, 405)
+        assert response.header("Allow") == allowed
+
+
+def listed(client: PartnerClient) -> list[dict[str, Any]]:
+    response = client.get(LIST)
+    assert response.status == 200, response.body
+    assert set(response.json()) == {"items"}
+    items: list[dict[str, Any]] = response.json()["items"]
+    return items
+
+
+def test_those_in_force_are_listed_the_newest_first(sandbox: PartnerClient, sandbox_partner: Partner) -> None:
+    own = keys.find(sandbox.api_key)
+    ends = timezone.now() + timedelta(days=3)
+    staging = keys.issue(partner=sandbox_partner, label="staging", expires_at=ends).record
+    for ended in (keys.issue(partner=sandbox_partner).record, keys.issue(partner=sandbox_partner).record):
+        keys.revoke(ended)
+    keys.rotate(keys.issue(partner=sandbox_partner, label="gone").record, overlap=timedelta())
+    keys.issue(partner=factories.PartnerFactory.create(mode="sandbox"))
+    items = listed(sandbox)
+    assert [(one["label"], one["apiKeyPrefix"]) for one in items[1:]] == [
+        ("staging", staging.prefix),
+        (own.label, own.prefix),
+    ]
+    assert items[0]["label"] == "gone"
+    assert {frozenset(one) for one in items} == {
+        frozenset({"apiKeyPrefix", "label", "createdAt", "lastUsedAt", "expiresAt"})
+    }
+    assert datetime.fromisoformat(items[1]["expiresAt"]) == ends
+    assert [items[1]["lastUsedAt"], items[2]["expiresAt"]] == [None, None]
+    assert items[2]["lastUsedAt"] is not None
+
+
+def test_another_key_is_revoked_from_the_next_request_on(sandbox: PartnerClient, sandbox_partner: Partner) -> None:
+    issued = keys.issue(partner=sandbox_partner)
+    other = PartnerClient(issued.api_key, issued.secret, sandbox.transport)
+    assert other.get(PING).status == 200
+    path = f"{LIST}/{issued.record.prefix}"
+    response = sandbox.send("DELETE", path, key=KEY)
+    assert (response.status, response.json()) == (200, {"apiKeyPrefix": issued.record.prefix})
+    assert_error(other.get(PING), 401)
+    assert_error(sandbox.send("DELETE", path), 404)
+    assert [one["apiKeyPrefix"] for one in listed(sandbox)] == [keys.find(sandbox.api_key).prefix]
+    entry = AuditEntry.objects.filter(actor_kind="partner").latest("id")
+    assert (entry.actor, entry.action, entry.object) == (sandbox_partner.slug, "apiKey.revoked", issued.record.prefix)
+
+
+def test_the_key_that_signs_is_not_revoked(sandbox: PartnerClient) -> None:
+    own = keys.find(sandbox.api_key)
+    assert "signed" in assert_error(sandbox.send("DELETE", f"{LIST}/{own.prefix}"), 409)["message"]
+    assert sandbox.get(PING).status == 200
+
+
+@pytest.mark.parametrize("kind", ["unknown", "another partner's", "ended", "the whole key"])
+def test_what_is_not_in_force_is_not_found(sandbox: PartnerClient, sandbox_partner: Partner, kind: str) -> None:
+    issued = keys.issue(partner=sandbox_partner)
+    foreign = keys.issue(partner=factories.PartnerFactory.create(mode="sandbox"))
+    if kind == "ended":
+        keys.revoke(issued.record)
+    prefix = {
+        "unknown": "psi_test_key_AAAAAAAA",
+        "another partner's": foreign.record.prefix,
+        "ended": issued.record.prefix,
+        "the whole key": issued.api_key,
+    }[kind]
+    assert_error(sandbox.send("DELETE", f"{LIST}/{prefix}"), 404)
+    assert keys.find(foreign.api_key).is_in_force
+    assert keys.find(issued.api_key).is_in_force == (kind != "ended")
+
+
+def test_no_live_partner_has_these_paths(api: PartnerClient) -> None:
+    prefix = keys.find(api.api_key).prefix
+    for response in (api.get(LIST), api.send("DELETE", f"{LIST}/{prefix}"), api.post(LIST, {})):
+        assert assert_error(response, 404)["message"] == "Path not found."

@@ -36,7 +36,9 @@ class Described:
 
     @cached_property
     def paths(self) -> list[tuple[re.Pattern[bytes], Json]]:
-        return [(_pattern(path), operations) for path, operations in self.document["paths"].items()]
+        # A path without a parameter goes before one that has one in its place.
+        paths = sorted(self.document["paths"].items(), key=lambda item: "{" in item[0])
+        return [(_pattern(path), operations) for path, operations in paths]
 
     def operations_at(self, path: bytes) -> Json | None:
         """Return the operations of a percent-decoded path, or None."""

@@ -19,6 +19,22 @@ class AddedWebhook(TypedDict):
     secret: str
 
 
+class ApiKey(TypedDict):
+    """An API key in force, as staff see it."""
+
+    apiKeyPrefix: str
+    label: str
+    createdAt: str
+    lastUsedAt: str | None
+    expiresAt: str | None
+
+
+class ApiKeyList(TypedDict):
+    """A partner's API keys in force."""
+
+    items: list[ApiKey]
+
+
 class CompletedWrite(TypedDict):
     """A write that has taken effect."""
 
@@ -246,6 +262,12 @@ class RequirementsChangedEvent(TypedDict):
     type: Literal["user.requirementsChanged"]
     createdAt: str
     data: RequirementsChanged
+
+
+class RevokedKey(TypedDict):
+    """An API key that was revoked."""
+
+    apiKeyPrefix: str
 
 
 class RotatedKey(TypedDict):
