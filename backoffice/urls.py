@@ -1,45 +1,54 @@
 """URLs of the back office, under /admin/."""
 
+from collections.abc import Callable
+
 from django.contrib import admin
+from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, re_path
 
 from backoffice.case import requirement_views as requirements
 from backoffice.case import views as case
+from backoffice.case.actions import CaseAction
 from backoffice.dashboard.page import dashboard, landing
 from backoffice.exports import views as exports
 from backoffice.records import views as record_views
 
 _staff = admin.site.admin_view
 
+
+def _act(action: type[CaseAction]) -> Callable[..., HttpResponseBase]:
+    return _staff(action.as_view())
+
+
 urlpatterns: list[URLPattern] = [
     path("", _staff(landing), name="backoffice_landing"),
     path("cases/next/", _staff(case.next_case), name="backoffice_next"),
-    path("cases/<uuid:user_id>/claim/", _staff(case.claim), name="backoffice_claim"),
-    path("cases/<uuid:user_id>/release/", _staff(case.release), name="backoffice_release"),
-    path("cases/<uuid:user_id>/reviewed/", _staff(case.reviewed), name="backoffice_reviewed"),
+    path("cases/<uuid:user_id>/claim/", _act(case.Claim), name="backoffice_claim"),
+    path("cases/<uuid:user_id>/release/", _act(case.Release), name="backoffice_release"),
+    path("cases/<uuid:user_id>/reviewed/", _act(case.MarkReviewed), name="backoffice_reviewed"),
     path("cases/<uuid:user_id>/", _staff(case.case), name="backoffice_case"),
-    path("cases/<uuid:user_id>/decide/", _staff(case.decide), name="backoffice_decide"),
+    path("cases/<uuid:user_id>/decide/", _act(case.Decide), name="backoffice_decide"),
     path(
         "cases/<uuid:user_id>/proposal/approve/",
-        _staff(case.approve_proposal),
+        _act(case.ApproveProposal),
         name="backoffice_approve_proposal",
     ),
     path(
         "cases/<uuid:user_id>/proposal/decline/",
-        _staff(case.decline_proposal),
+        _act(case.DeclineProposal),
         name="backoffice_decline_proposal",
     ),
-    path("cases/<uuid:user_id>/ask/", _staff(requirements.ask), name="backoffice_ask"),
+    path("cases/<uuid:user_id>/ask/", _act(requirements.Ask), name="backoffice_ask"),
     path(
         "cases/<uuid:user_id>/requirement/close/",
-        _staff(requirements.close_requirement),
+        _act(requirements.CloseRequirement),
         name="backoffice_close_requirement",
     ),
-    path("cases/<uuid:user_id>/note/", _staff(case.add_note), name="backoffice_note"),
+    path("cases/<uuid:user_id>/note/", _act(case.AddNote), name="backoffice_note"),
     path("cases/<uuid:user_id>/evidence/", _staff(exports.export_evidence_pack), name="backoffice_evidence"),
     path("cases/<uuid:user_id>/copy/", _staff(exports.export_person_copy), name="backoffice_person_copy"),
-    path("cases/<uuid:user_id>/hold/", _staff(record_views.hold), name="backoffice_hold"),
-    path("cases/<uuid:user_id>/hold/release/", _staff(record_views.release_hold), name="backoffice_release_hold"),
+    path("cases/<uuid:user_id>/hold/", _act(record_views.PlaceHold), name="backoffice_hold"),
+    path("cases/<uuid:user_id>/hold/release/", _act(record_views.ReleaseHold), name="backoffice_release_hold"),
     path("due-for-erasure/", _staff(record_views.due_for_erasure), name="backoffice_due_for_erasure"),
     path("dashboard/", _staff(dashboard), name="backoffice_dashboard"),
     path("exports/", _staff(exports.exports), name="backoffice_exports"),

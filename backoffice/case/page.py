@@ -137,7 +137,7 @@ def _age(user: User) -> Age | None:
 
 
 def _ask_context(request: HttpRequest, user: User, sent: Sent, *, is_open: bool) -> dict[str, Any]:
-    """Of what the partner is asked: its dialog, open where nothing was refused."""
+    """The dialog of what the partner is asked, open where nothing was refused."""
     if sent.ask is None:
         return {}
     context: dict[str, Any] = {"ask": sent.ask, "ask_is_open": is_open}

@@ -72,7 +72,7 @@ class AskForm(forms.Form):
         return message
 
     def requirement(self) -> dict[str, Any]:
-        """Of a valid form, the arguments of open_requirement."""
+        """The arguments of open_requirement, from a valid form."""
         asked = {name: self.cleaned_data[name] for name in ("code", "message", "due_in_days")}
         return asked | {"fields": self.cleaned_data["fields_asked"]}
 

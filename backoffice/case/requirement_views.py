@@ -1,20 +1,13 @@
 """Asking the partner, in two steps, and closing what it was asked, by the rules of users/requirements/."""
 
-from http import HTTPStatus
 from uuid import UUID
 
-from django.contrib.auth.decorators import permission_required
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from backoffice.access import request_id_of, staff_of
+from backoffice.case.actions import CaseAction, case_page
 from backoffice.case.ask_confirmation import check_confirmed
 from backoffice.case.requirement_forms import AskForm, CloseForm
-from backoffice.case.views import PERMISSION, USER_PAGE, after_decision, case_page, say_taken, user_or_404
-from partners.refusals import RefusedError
-from users.decisions import compliance
-from users.decisions.lock_timeouts import convert_lock_timeout
 from users.models import RequirementCode
 from users.requirements import requirements
 
@@ -22,61 +15,42 @@ from users.requirements import requirements
 TEMPLATE, EDIT, SEND = "template", "edit", "send"
 
 
-@permission_required([PERMISSION, compliance.PERMISSION], raise_exception=True)
-def ask(request: HttpRequest, user_id: UUID) -> HttpResponse:
-    """Show what the partner will read; sent from there, ask. After a refusal, show the form with its reason."""
-    user = user_or_404(user_id)
-    if request.method != "POST":
-        return redirect("backoffice_case", user.pk)
-    step, form = request.POST.get("step", ""), AskForm(request.POST)
-    if step == TEMPLATE and request.POST.get("code") in RequirementCode.values:
-        return case_page(request, user_id, ask=AskForm.from_template(request.POST["code"]))
-    if not form.is_valid():
-        return case_page(request, user_id, status=HTTPStatus.UNPROCESSABLE_ENTITY, ask=form)
-    if step != SEND:
-        return case_page(request, user_id, ask=form, is_confirmed=step != EDIT)
-    try:
-        check_confirmed(form, user=user, staff=staff_of(request), signed=request.POST.get("confirmed", ""))
-        with convert_lock_timeout():
-            requirements.open_requirement(
-                user=user,
-                **form.requirement(),
-                by=staff_of(request),
-                source=f"request {request_id_of(request)}",
-                shown=request.POST.get("version", ""),
-            )
-    except RefusedError as refusal:
-        return case_page(request, user_id, status=HTTPStatus.CONFLICT, ask=form, refusal=refusal)
-    return after_decision(request, user, _("%(user)s waits for the partner.") % {"user": user.external_id})
+class Ask(CaseAction):
+    """Show what the partner will read; sent from there, ask."""
 
+    form_class = AskForm
+    sent_as = "ask"
+    goes_on = True
 
-@permission_required([PERMISSION, compliance.PERMISSION], raise_exception=True)
-def close_requirement(request: HttpRequest, user_id: UUID) -> HttpResponse:
-    """Close a requirement; after a refusal, show the page with its reason."""
-    user = user_or_404(user_id)
-    if request.method != "POST":
-        return redirect("backoffice_case", user.pk)
-    wanted = request.POST.get("requirement", "")
-    try:
-        requirement = get_object_or_404(user.requirements, pk=UUID(wanted))
-    except ValueError:
-        raise Http404 from None
-    form = CloseForm(request.POST, requirement_id=requirement.pk)
-    if not form.is_valid():
-        return case_page(request, user_id, status=HTTPStatus.UNPROCESSABLE_ENTITY, close=(str(requirement.pk), form))
-    try:
-        with convert_lock_timeout():
-            requirements.close_requirement(
-                requirement_id=requirement.pk,
-                by=staff_of(request),
-                note=form.cleaned_data["note"],
-                source=f"request {request_id_of(request)}",
-                shown=request.POST.get("version", ""),
-            )
-    except RefusedError as refusal:
-        return case_page(
-            request, user_id, status=HTTPStatus.CONFLICT, close=(str(requirement.pk), form), refusal=refusal
+    def post(self, request: HttpRequest, user_id: UUID) -> HttpResponse:
+        """Do what the button says."""
+        step, form = request.POST.get("step", ""), AskForm(request.POST)
+        if step == TEMPLATE and request.POST.get("code") in RequirementCode.values:
+            return case_page(request, user_id, ask=AskForm.from_template(request.POST["code"]))
+        if step != SEND and form.is_valid():
+            return case_page(request, user_id, ask=form, is_confirmed=step != EDIT)
+        return super().post(request, user_id)
+
+    def act(self) -> str:
+        check_confirmed(self.form, user=self.user, staff=self.staff, signed=self.request.POST.get("confirmed", ""))
+        requirements.open_requirement(
+            user=self.user, **self.form.requirement(), shown=self.seen["shown"], **self.made_by
         )
-    say_taken(request, _("The requirement is closed."))
-    is_user_page = request.POST.get("decided_on") == USER_PAGE
-    return redirect("admin:users_user_change" if is_user_page else "backoffice_case", user.pk)
+        return _("%(user)s waits for the partner.") % {"user": self.user.external_id}
+
+
+class CloseRequirement(CaseAction):
+    """Close a requirement."""
+
+    def get_form(self) -> CloseForm:
+        self.requirement = self.sent_row(self.user.requirements, "requirement")
+        return CloseForm(self.request.POST, requirement_id=self.requirement.pk)
+
+    def show_again(self, status: int, refusal: object = None) -> HttpResponse:
+        close = (str(self.requirement.pk), self.form)
+        return case_page(self.request, self.user.pk, status=status, refusal=refusal, close=close)
+
+    def act(self) -> str:
+        note, version = self.form.cleaned_data["note"], self.seen["shown"]
+        requirements.close_requirement(requirement_id=self.requirement.pk, note=note, shown=version, **self.made_by)
+        return _("The requirement is closed.")

@@ -1,172 +1,162 @@
 """The case page, its decision forms, and the buttons of cases: take the next one, claim, release, mark as reviewed."""
 
-from collections.abc import Callable
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.html import format_html
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from backoffice.access import record_opening, request_id_of, staff_of
+from backoffice.access import request_id_of, staff_of
+from backoffice.case.actions import USER_PAGE, VIEW_CASES, CaseAction, case_page, say_taken
 from backoffice.case.forms import DecisionForm, DeclineForm, NoteForm, ReviewForm
-from backoffice.case.page import Sent, case_context
 from backoffice.list_urls import CHANGED, QUEUE, url_for
-from partners.refusals import RefusedError
 from users.cases import claims
 from users.decisions import case_notes, compliance, proposals
-from users.decisions.lock_timeouts import convert_lock_timeout
-from users.models import Page, Proposal, Status, StatusChange, User
+from users.models import Proposal, Status, StatusChange, User
 from users.staff_login.reauthentication import require_fresh_factor
 
-PERMISSION = "users.view_user"
-# Sent as `decided_on` by the forms on the admin's page of a user, where the person returns to.
-USER_PAGE = "user"
 # How fresh the second factor of the second person is.
 APPROVAL_FRESH_SECONDS = 10 * 60
-_View = Callable[..., HttpResponse]
 
 
 @require_safe
-@permission_required(PERMISSION, raise_exception=True)
+@permission_required(VIEW_CASES, raise_exception=True)
 def case(request: HttpRequest, user_id: UUID) -> HttpResponse:
     """Show a user and what a decision needs."""
     return case_page(request, user_id)
 
 
-@permission_required([PERMISSION, compliance.PERMISSION], raise_exception=True)
-def decide(request: HttpRequest, user_id: UUID) -> HttpResponse:
-    """Move a user's status and go on to the next case; after a refusal, show the page with its reason."""
-    user = user_or_404(user_id)
-    if request.method != "POST":
-        # The address of a refusal's page was reloaded.
-        return redirect("backoffice_case", user.pk)
-    to_status = request.POST.get("to_status", "")
-    if to_status not in Status.values:
-        return case_page(request, user_id, status=400, refusal=_("Unknown status."))
-    form = DecisionForm(present=Status(user.status), to_status=Status(to_status), data=request.POST)
-    try:
-        with convert_lock_timeout():
-            change = compliance.decide(
-                user_id=user.pk,
-                shown=request.POST.get("version", ""),
-                signed=request.POST.get("shown", ""),
-                to_status=to_status,
-                **form.reason(),
-                by=staff_of(request),
-                source=f"request {request_id_of(request)}",
-            )
-    except compliance.TwoPeopleError:
-        return _propose(request, user, form)
-    except compliance.ReasonMissingError:
-        return case_page(request, user_id, status=422, form=form)
-    except RefusedError as refusal:
-        return case_page(request, user_id, status=409, form=form, refusal=refusal)
-    return after_decision(request, user, _now(user, change))
+class Decide(CaseAction):
+    """Move a user's status, or propose it where that takes two people."""
+
+    sent_as = "form"
+    rule_comes_first = goes_on = True
+
+    def post(self, request: HttpRequest, user_id: UUID) -> HttpResponse:
+        if request.POST.get("to_status") not in Status.values:
+            return case_page(request, user_id, status=400, refusal=_("Unknown status."))
+        return super().post(request, user_id)
+
+    def get_form(self) -> DecisionForm:
+        to_status = Status(self.request.POST["to_status"])
+        return DecisionForm(present=Status(self.user.status), to_status=to_status, data=self.request.POST)
+
+    def act(self) -> str:
+        decision = {"to_status": self.form.to_status, **self.form.reason(), **self.seen, **self.made_by}
+        decided = proposals.decide_or_propose(user=self.user, **decision)
+        if isinstance(decided, Proposal):
+            return _("%(user)s waits for a second person.") % {"user": self.user.external_id}
+        return _now(self.user, decided)
 
 
-def _propose(request: HttpRequest, user: User, form: DecisionForm) -> HttpResponse:
-    """Propose what takes two people."""
-    try:
-        with convert_lock_timeout():
-            proposals.propose(
-                user=user,
-                shown=request.POST.get("version", ""),
-                signed=request.POST.get("shown", ""),
-                to_status=form.to_status,
-                **form.reason(),
-                by=staff_of(request),
-                source=f"request {request_id_of(request)}",
-            )
-    except compliance.ReasonMissingError:
-        return case_page(request, user.pk, status=422, form=form)
-    except RefusedError as refusal:
-        return case_page(request, user.pk, status=409, form=form, refusal=refusal)
-    done = _("%(user)s waits for a second person.") % {"user": user.external_id}
-    return after_decision(request, user, done)
+class ApproveProposal(CaseAction):
+    """Approve another person's proposal, after a fresh second factor."""
+
+    def post(self, request: HttpRequest, user_id: UUID) -> HttpResponse:
+        verification = require_fresh_factor(request, within=APPROVAL_FRESH_SECONDS)
+        return verification or super().post(request, user_id)
+
+    def act(self) -> str:
+        proposal = self.sent_row(self.user.proposals, "proposal")
+        change = proposals.approve(proposal_id=proposal.pk, signed=self.seen["signed"], **self.made_by)
+        return _now(self.user, change)
 
 
-@permission_required([PERMISSION, compliance.PERMISSION], raise_exception=True)
-def approve_proposal(request: HttpRequest, user_id: UUID) -> HttpResponse:
-    """Approve another person's proposal, after a fresh second factor; show the page with the reason of a refusal."""
-    user = user_or_404(user_id)
-    if request.method != "POST":
-        return redirect("backoffice_case", user.pk)
-    if (verification := require_fresh_factor(request, within=APPROVAL_FRESH_SECONDS)) is not None:
-        return verification
-    try:
-        with convert_lock_timeout():
-            change = proposals.approve(
-                proposal_id=_proposal_of(request, user).pk,
-                by=staff_of(request),
-                source=f"request {request_id_of(request)}",
-                signed=request.POST.get("shown", ""),
-            )
-    except RefusedError as refusal:
-        return case_page(request, user_id, status=409, refusal=refusal)
-    messages.success(request, _now(user, change))
-    return redirect("backoffice_case", user.pk)
+class DeclineProposal(CaseAction):
+    """Decline a proposal."""
+
+    form_class = DeclineForm
+    sent_as = "decline"
+    rule_comes_first = True
+
+    def act(self) -> str:
+        proposal = self.sent_row(self.user.proposals, "proposal")
+        proposals.decline(proposal_id=proposal.pk, note=self.form.cleaned_data.get("note", ""), **self.made_by)
+        return _("The proposal is declined.")
 
 
-@permission_required([PERMISSION, compliance.PERMISSION], raise_exception=True)
-def decline_proposal(request: HttpRequest, user_id: UUID) -> HttpResponse:
-    """Decline a proposal; after a refusal, show the page with its reason."""
-    user = user_or_404(user_id)
-    if request.method != "POST":
-        return redirect("backoffice_case", user.pk)
-    form = DeclineForm(request.POST)
-    try:
-        with convert_lock_timeout():
-            proposals.decline(
-                proposal_id=_proposal_of(request, user).pk,
-                by=staff_of(request),
-                note=form.cleaned_data["note"] if form.is_valid() else "",
-                source=f"request {request_id_of(request)}",
-            )
-    except compliance.ReasonMissingError:
-        return case_page(request, user_id, status=422, decline=form)
-    except RefusedError as refusal:
-        return case_page(request, user_id, status=409, decline=form, refusal=refusal)
-    say_taken(request, _("The proposal is declined."))
-    return redirect("backoffice_case", user.pk)
+class AddNote(CaseAction):
+    """Add a note to the case."""
+
+    form_class = NoteForm
+    sent_as = "note_form"
+
+    def act(self) -> str:
+        case_notes.add_note(user=self.user, text=self.form.cleaned_data["text"], by=self.staff)
+        return _("The note is recorded.")
 
 
-@permission_required([PERMISSION, compliance.PERMISSION], raise_exception=True)
-def add_note(request: HttpRequest, user_id: UUID) -> HttpResponse:
-    """Add a note to the case; after a refusal, show the page with its reason."""
-    user = user_or_404(user_id)
-    if request.method != "POST":
-        return redirect("backoffice_case", user.pk)
-    form = NoteForm(request.POST)
-    if not form.is_valid():
-        return case_page(request, user_id, status=422, note_form=form)
-    case_notes.add_note(user=user, text=form.cleaned_data["text"], by=staff_of(request))
-    say_taken(request, _("The note is recorded."))
-    return redirect("backoffice_case", user.pk)
+class MarkReviewed(CaseAction):
+    """Record that a changed name or birth date was reviewed."""
+
+    form_class = ReviewForm
+    sent_as = "review"
+    rule_comes_first = True
+
+    def act(self) -> str:
+        note, request_id = self.form.cleaned_data.get("note", ""), request_id_of(self.request)
+        compliance.mark_reviewed(user_id=self.user.pk, note=note, by=self.staff, request_id=request_id, **self.seen)
+        return _("%(user)s is marked as reviewed.") % {"user": self.user.external_id}
+
+    def succeed(self, done: str) -> HttpResponse:
+        if self.request.POST.get("decided_on") == USER_PAGE:
+            return super().succeed(done)
+        say_taken(self.request, done)
+        return redirect(url_for(CHANGED, self.user))
 
 
-def _button(permission: str) -> Callable[[_View], _View]:
-    """A view of a POST with this permission; a GET, such as after a login, leads to the queue."""
+class ListAction(CaseAction):
+    """A button of a list, which shows what was done or refused."""
 
-    def decorate(view: _View) -> _View:
-        def post_only(request: HttpRequest, **kwargs: Any) -> HttpResponse:
-            staff_of(request, "users.view_user", permission)
-            return view(request, **kwargs) if request.method == "POST" else redirect(QUEUE)
+    permission = claims.PERMISSION
 
-        return post_only
+    def get(self, request: HttpRequest, user_id: UUID) -> HttpResponse:
+        """Go to the queue, such as after a login."""
+        return redirect(QUEUE)
 
-    return decorate
+    def show_again(self, status: int, refusal: object = None) -> HttpResponse:
+        messages.error(self.request, str(refusal))
+        return self._back()
+
+    def succeed(self, done: str) -> HttpResponse:
+        messages.success(self.request, done)
+        return self._back()
+
+    def _back(self) -> HttpResponse:
+        """A redirect to the list that the button was on, filtered as it was."""
+        url = self.request.POST.get("back", "")
+        is_ours = url.startswith("/") and url_has_allowed_host_and_scheme(url, allowed_hosts=None)
+        return redirect(url if is_ours else url_for(QUEUE, self.user))
 
 
-@_button(claims.PERMISSION)
+class Claim(ListAction):
+    """Claim a case and open it."""
+
+    def act(self) -> str:
+        claims.claim(user=self.user, staff=self.staff, request_id=request_id_of(self.request))
+        return ""
+
+    def succeed(self, done: str) -> HttpResponse:
+        return redirect("backoffice_case", self.user.pk)
+
+
+class Release(ListAction):
+    """Release a case."""
+
+    def act(self) -> str:
+        claims.release(user=self.user, staff=self.staff, request_id=request_id_of(self.request))
+        return _("The case is free again.")
+
+
 def next_case(request: HttpRequest) -> HttpResponse:
     """Open the case that the person holds, or else claim the one that has waited longest."""
-    staff = staff_of(request)
+    staff = staff_of(request, VIEW_CASES, claims.PERMISSION)
+    if request.method != "POST":
+        return redirect(QUEUE)
     if (held := claims.current_case(staff)) is not None:
         messages.info(request, _("You hold this case: decide it or release it, then the next one follows."))
         return redirect("backoffice_case", held.pk)
@@ -177,113 +167,5 @@ def next_case(request: HttpRequest) -> HttpResponse:
     return redirect("backoffice_case", user.pk)
 
 
-@_button(claims.PERMISSION)
-def claim(request: HttpRequest, user_id: UUID) -> HttpResponse:
-    """Claim a case and open it."""
-    user = user_or_404(user_id)
-    try:
-        with convert_lock_timeout():
-            claims.claim(user=user, staff=staff_of(request), request_id=request_id_of(request))
-    except RefusedError as refusal:
-        messages.error(request, str(refusal))
-        return _back(request, url_for(QUEUE, user))
-    return redirect("backoffice_case", user.pk)
-
-
-@_button(claims.PERMISSION)
-def release(request: HttpRequest, user_id: UUID) -> HttpResponse:
-    """Release a case."""
-    user = user_or_404(user_id)
-    try:
-        with convert_lock_timeout():
-            claims.release(user=user, staff=staff_of(request), request_id=request_id_of(request))
-    except RefusedError as refusal:
-        messages.error(request, str(refusal))
-    else:
-        messages.success(request, _("The case is free again."))
-    return _back(request, url_for(QUEUE, user))
-
-
-@_button(compliance.PERMISSION)
-def reviewed(request: HttpRequest, user_id: UUID) -> HttpResponse:
-    """Record that a changed name or birth date was reviewed; after a refusal, show the page with its reason."""
-    user, form = user_or_404(user_id), ReviewForm(request.POST)
-    try:
-        with convert_lock_timeout():
-            compliance.mark_reviewed(
-                user_id=user.pk,
-                shown=request.POST.get("version", ""),
-                signed=request.POST.get("shown", ""),
-                note=form.cleaned_data["note"] if form.is_valid() else "",
-                by=staff_of(request),
-                request_id=request_id_of(request),
-            )
-    except compliance.ReasonMissingError:
-        return case_page(request, user_id, status=422, review=form)
-    except RefusedError as refusal:
-        return case_page(request, user_id, status=409, review=form, refusal=refusal)
-    say_taken(request, _("%(user)s is marked as reviewed.") % {"user": user.external_id})
-    if request.POST.get("decided_on") == USER_PAGE:
-        return redirect("admin:users_user_change", user.pk)
-    return redirect(url_for(CHANGED, user))
-
-
-def case_page(
-    request: HttpRequest, user_id: UUID, *, status: int = 200, refusal: object = None, **sent: Any
-) -> HttpResponse:
-    """The case, with what was sent, to show it again. sent: see Sent. refusal: why nothing was done. Raises Http404."""
-    user = user_or_404(user_id)
-    record_opening(request, user, Page.CASE)
-    # A form that is sent again returns to the same page.
-    context = case_context(request, user, Sent(**sent), refusal=refusal) | {
-        "decided_on": request.POST.get("decided_on", "")
-    }
-    return render(request, "backoffice/case/page.html", context, status=status)
-
-
-def say_taken(request: HttpRequest, text: str) -> None:
-    """Say that what was sent was done, on the next page, which then forgets what the person typed (backoffice.js)."""
-    messages.success(request, format_html("<span data-taken>{}</span>", text))
-
-
 def _now(user: User, change: StatusChange) -> str:
     return _("%(user)s is now: %(status)s.") % {"user": user.external_id, "status": Status(change.to_status).label}
-
-
-def after_decision(request: HttpRequest, user: User, done: str) -> HttpResponse:
-    """Go on to the next case, or stay, as the person chose. done: what was done, for people."""
-    # The next case is a real user's.
-    if request.POST.get("then") == "stay" or user.is_sandbox:
-        say_taken(request, done)
-        is_user_page = request.POST.get("decided_on") == USER_PAGE
-        return redirect("admin:users_user_change" if is_user_page else "backoffice_case", user.pk)
-    try:
-        following = claims.next_case(staff=staff_of(request), request_id=request_id_of(request))
-    except RefusedError:
-        following = None
-    if following is None:
-        say_taken(request, _("%(done)s There is no free case.") % {"done": done})
-        return redirect(QUEUE)
-    say_taken(request, _("%(done)s This is the next case.") % {"done": done})
-    return redirect("backoffice_case", following.pk)
-
-
-def user_or_404(user_id: UUID) -> User:
-    """The user, with the partner. Raises Http404."""
-    return get_object_or_404(User.objects.select_related("partner"), pk=user_id)
-
-
-def _proposal_of(request: HttpRequest, user: User) -> Proposal:
-    """The proposal that the form names. Raises Http404."""
-    try:
-        wanted = UUID(request.POST.get("proposal", ""))
-    except ValueError:
-        raise Http404 from None
-    return get_object_or_404(user.proposals, pk=wanted)
-
-
-def _back(request: HttpRequest, default: str) -> HttpResponse:
-    """A redirect to the list that the button was on, filtered as it was."""
-    url = request.POST.get("back", "")
-    is_ours = url.startswith("/") and url_has_allowed_host_and_scheme(url, allowed_hosts=None)
-    return redirect(url if is_ours else default)

@@ -3,77 +3,61 @@
 from http import HTTPStatus
 from uuid import UUID
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.auth.decorators import permission_required
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_safe
 
-from backoffice.access import request_id_of, staff_of
+from backoffice.access import staff_of
+from backoffice.case.actions import CaseAction, say_taken
 from backoffice.records.forms import DueForm, HoldForm
-from partners.refusals import RefusedError
-from users.decisions import compliance
-from users.decisions.lock_timeouts import convert_lock_timeout
 from users.models import Hold, User
 from users.records import holds
 from users.records.retention import due_users
 
-VIEW = "users.view_user"
 VIEW_DUE = "users.view_due_for_erasure"
 # Rows of the list; the command retention_report has all.
 MOST_SHOWN = 200
 
-_decides = permission_required([VIEW, compliance.PERMISSION], raise_exception=True)
 
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@_decides
-def hold(request: HttpRequest, user_id: UUID) -> HttpResponse:
+class PlaceHold(CaseAction):
     """Show the holds on a user's records and the form of another; a POST places it."""
-    user = _user(user_id)
-    form = HoldForm(request.POST or None)
-    if request.method != "POST" or not form.is_valid():
-        status = HTTPStatus.OK if request.method != "POST" else HTTPStatus.UNPROCESSABLE_ENTITY
-        return _holds_page(request, user, form, status=status)
-    try:
-        with convert_lock_timeout():
-            holds.place_hold(
-                user_id=user.pk,
-                by=staff_of(request),
-                reason=form.cleaned_data["reason"],
-                source=f"request {request_id_of(request)}",
-            )
-    except User.DoesNotExist:
-        raise Http404 from None
-    except RefusedError as refusal:
-        return _holds_page(request, user, form, refusal=refusal, status=HTTPStatus.CONFLICT)
-    messages.success(request, _("The records of %(user)s are held.") % {"user": user.external_id})
-    return redirect("backoffice_case", user.pk)
+
+    form_class = HoldForm
+
+    def get(self, request: HttpRequest, user_id: UUID) -> HttpResponse:
+        return _holds_page(request, self.user, HoldForm(), status=HTTPStatus.OK)
+
+    def act(self) -> str:
+        holds.place_hold(user_id=self.user.pk, reason=self.form.cleaned_data["reason"], **self.made_by)
+        return _("The records of %(user)s are held.") % {"user": self.user.external_id}
+
+    def show_again(self, status: int, refusal: object = None) -> HttpResponse:
+        return _holds_page(self.request, self.user, self.form, refusal=refusal, status=status)
 
 
-@require_POST
-@_decides
-def release_hold(request: HttpRequest, user_id: UUID) -> HttpResponse:
+class ReleaseHold(CaseAction):
     """Release one of the holds."""
-    user, form = _user(user_id), HoldForm(request.POST)
-    try:
-        found = get_object_or_404(user.holds, pk=UUID(request.POST.get("hold", "")))
-    except ValueError:
-        raise Http404 from None
-    if not form.is_valid():
-        return _holds_page(request, user, form, refused=found.pk, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-    try:
-        holds.release_hold(
-            hold_id=found.pk,
-            by=staff_of(request),
-            reason=form.cleaned_data["reason"],
-            source=f"request {request_id_of(request)}",
-        )
-    except RefusedError as refusal:
-        return _holds_page(request, user, form, refused=found.pk, refusal=refusal, status=HTTPStatus.CONFLICT)
-    messages.success(request, _("The hold is released."))
-    return redirect("backoffice_hold", user.pk)
+
+    http_method_names = ["post"]
+    form_class = HoldForm
+
+    def get_form(self) -> HoldForm:
+        self.hold = self.sent_row(self.user.holds, "hold")
+        return HoldForm(self.request.POST)
+
+    def act(self) -> str:
+        holds.release_hold(hold_id=self.hold.pk, reason=self.form.cleaned_data["reason"], **self.made_by)
+        return _("The hold is released.")
+
+    def show_again(self, status: int, refusal: object = None) -> HttpResponse:
+        return _holds_page(self.request, self.user, self.form, refused=self.hold.pk, refusal=refusal, status=status)
+
+    def succeed(self, done: str) -> HttpResponse:
+        say_taken(self.request, done)
+        return redirect("backoffice_hold", self.user.pk)
 
 
 @require_safe
@@ -92,10 +76,6 @@ def due_for_erasure(request: HttpRequest) -> HttpResponse:
         "more": max(len(users) - MOST_SHOWN, 0),
     }
     return render(request, "backoffice/records/due.html", context)
-
-
-def _user(user_id: UUID) -> User:
-    return get_object_or_404(User.objects.select_related("partner"), pk=user_id)
 
 
 def _holds_page(

@@ -6,6 +6,7 @@ The rules are those of the case page: users/cases/claims.py and users/decisions/
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.contrib import admin, messages
@@ -30,7 +31,6 @@ from partners.refusals import RefusedError
 from users.cases import claims, search
 from users.decisions import bulk_approval, compliance
 from users.decisions.changes import version_of
-from users.decisions.lock_timeouts import convert_lock_timeout
 from users.decisions.risk_flags import TITLES, FlagCode, Weight, risk_flag_codes, weight_of
 from users.models import QueueSection, Status, User
 from users.models.columns import IDENTITY_PERMISSION
@@ -49,7 +49,7 @@ _AGE_KINDS = {
 }
 
 
-# Of the index user_waiting, after the mode and the status.
+# The index user_waiting has these columns after the mode and the status.
 QUEUE_ORDER = ("queue_section", "section_since", "id")
 
 
@@ -149,11 +149,9 @@ class CaseActionsAdmin(ReadOnlyAdmin):
         """Claim or release each selected case; report refusals by their reason. The number of those not refused."""
         users, refusals = self._selected(request), defaultdict[str, list[str]](list)
         for user in users:
-            try:
-                with convert_lock_timeout():
-                    rule(user=user, staff=staff_of(request), request_id=request_id_of(request))
-            except RefusedError as refusal:
-                refusals[str(refusal)].append(user.external_id)
+            act = partial(rule, user=user, staff=staff_of(request), request_id=request_id_of(request))
+            if refusal := compliance.refusal_of(act):
+                refusals[refusal].append(user.external_id)
         for reason, external_ids in refusals.items():
             messages.error(request, f"{', '.join(external_ids)}: {reason}")
         return len(users) - sum(map(len, refusals.values()))

@@ -15,9 +15,9 @@ from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 from backoffice.access import record_opening, staff_of
+from backoffice.case.actions import USER_PAGE
 from backoffice.case.page import header_context
 from backoffice.case.requirement_panel import requirements_of
-from backoffice.case.views import USER_PAGE
 from backoffice.list_urls import query_of
 from backoffice.lists.pages import Table
 from backoffice.users import history

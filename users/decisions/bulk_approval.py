@@ -15,10 +15,9 @@ from django.utils.translation import gettext as _
 
 from partners.refusals import RefusedError
 from users.decisions import compliance, proposals
-from users.decisions.approval_rules import needs_two
 from users.decisions.changes import ConcurrentChanges
 from users.decisions.risk_flags import OTHERS, Weight, risk_flag_codes, same_email, same_person, weight_of
-from users.models import Staff, Status, User
+from users.models import Proposal, Staff, Status, User
 
 MAX_CASES = 100
 
@@ -106,32 +105,28 @@ def _last_change(others: QuerySet[User]) -> Subquery:
 
 def _approve(choice: Choice, *, reason: str, reason_code: str, by: Staff, source: str) -> Result:
     """Approve one user, or propose it."""
-    decision: dict[str, Any] = {
-        "shown": choice.shown,
-        "to_status": Status.ACTIVE,
-        "reason": reason,
-        "reason_code": reason_code,
-        "by": by,
-        "source": source,
-    }
     is_proposed = False
 
     def approve_or_propose() -> None:
         nonlocal is_proposed
         try:
-            user = User.objects.get(pk=choice.user_id)
-            is_proposed = needs_two(user, Status.ACTIVE)
-            if is_proposed:
-                proposals.propose(user=user, **decision)
-            else:
-                compliance.decide(user_id=user.pk, **decision)
+            decided = proposals.decide_or_propose(
+                user=User.objects.get(pk=choice.user_id),
+                shown=choice.shown,
+                to_status=Status.ACTIVE,
+                reason=reason,
+                reason_code=reason_code,
+                by=by,
+                source=source,
+            )
         except compliance.StaleError as stale:
             raise RefusedError(_display_changes(stale.changes)) from None
         except User.DoesNotExist:
             raise RefusedError(_("User not found.")) from None
+        is_proposed = isinstance(decided, Proposal)
 
     refusal = compliance.refusal_of(approve_or_propose)
-    return Result(choice, refusal, is_proposed=is_proposed and not refusal)
+    return Result(choice, refusal, is_proposed=is_proposed)
 
 
 def _display_changes(changes: ConcurrentChanges) -> str:

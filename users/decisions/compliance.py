@@ -39,10 +39,6 @@ class ReasonMissingError(RefusedError):
     """The move is allowed, but has no reason."""
 
 
-class TwoPeopleError(RefusedError):
-    """The move takes two people."""
-
-
 class ReasonCodeError(RefusedError):
     """The reason's code is not one of the move's, which the text lists."""
 
@@ -204,7 +200,7 @@ def _check_people(user: User, to_status: str, proposal: Proposal | None) -> None
         if proposal is None:
             found = user.proposals.open().first()
             open_one = _("Open proposal: %(id)s.") % {"id": found.pk} if found else _("There is no open proposal.")
-            raise TwoPeopleError(_("This move takes two people: propose it (propose_user_status).") + " " + open_one)
+            raise RefusedError(_("This move takes two people: propose it (propose_user_status).") + " " + open_one)
     elif proposal is not None:
         raise RefusedError(_("This move takes one person by now: decline the proposal and decide."))
 
@@ -251,7 +247,7 @@ def lock(user_id: UUID, *, shown: str | None, by: Staff) -> User:
     user = User.objects.select_for_update(no_key=True).get(pk=user_id)
     if shown is not None and shown != version_of(user):
         raise StaleError(changes_since(user, shown, sees_identity=by.has_perm(IDENTITY_PERMISSION)))
-    # Simulated decisions are nobody's.
+    # No person made a sandbox decision: no claim stops it.
     holder = None if _is_simulated(by) else claims.holder(user)
     if holder is not None and holder != by:
         raise RefusedError(_("%(name)s has claimed this case.") % {"name": holder.get_username()})

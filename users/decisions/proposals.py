@@ -64,6 +64,16 @@ def propose(
     return Proposal.objects.with_ends().get(pk=proposal.pk)
 
 
+def decide_or_propose(*, user: User, to_status: str, **decision: Any) -> StatusChange | Proposal:
+    """Move a user's status, or propose the move where it takes two people.
+
+    decision: the other arguments of `propose`, of which `shown` is required. Raises RefusedError, StaleError.
+    """
+    if needs_two(user, to_status):
+        return propose(user=user, to_status=to_status, **decision)
+    return compliance.decide(user_id=user.pk, to_status=to_status, **decision)
+
+
 def approve(*, proposal_id: UUID, by: Staff, source: str = "", signed: str = "") -> StatusChange:
     """Approve another person's proposal: the status moves, with the proposal's reason.
 

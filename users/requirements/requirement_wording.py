@@ -11,7 +11,7 @@ from partners.json_rules import FILLERS
 
 
 def _abbreviations(*names: str) -> str:
-    """With dots or without, in the plural or not."""
+    """Match an abbreviation with dots or without, in the plural or not."""
     dotted = (r"\.?".join(name) for name in names)
     return "|".join(rf"{name}\.?s?" for name in dotted)
 

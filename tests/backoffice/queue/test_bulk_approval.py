@@ -227,7 +227,7 @@ def test_a_page_shows_what_changed_before_its_opening_was_recorded(
     page: str, client: Client, make: Make, api: PartnerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user = make()
-    module = "backoffice.case.views" if page.startswith("cases") else "backoffice.users.users"
+    module = "backoffice.case.actions" if page.startswith("cases") else "backoffice.users.users"
 
     def meanwhile(*arguments: Any) -> None:
         assert api.patch(f"/v1/users/{user.external_id}", FLAGGED).status == 200
