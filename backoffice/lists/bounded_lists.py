@@ -70,7 +70,7 @@ class KeysetChangeList(ChangeList):
 
     def _order_of_header(self, request: HttpRequest) -> list[str]:
         """Empty where `?o=` names no header that sorts."""
-        # Of several headers the first alone: an index carries one order.
+        # Only the first of several headers counts: an index carries one order.
         self.params[ORDER_VAR] = self.params.get(ORDER_VAR, "").partition(".")[0]
         orders = {
             str(number): self.model_admin.index_orders(request).get(column_name(column), ())
@@ -177,7 +177,7 @@ def is_applied(list_filter: Any, names: Iterable[str]) -> bool:
 
 
 class SeenValues(MultipleHiddenInput):
-    """Hidden values, or that there was none. Of none Django's says nothing, and takes what is sent for it later."""
+    """Hidden values. Django omits an empty list, so a concurrent change would go unnoticed."""
 
     def format_value(self, value: Any) -> Any:
         return value or [""]

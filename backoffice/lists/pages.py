@@ -124,6 +124,10 @@ class ReadOnlyAdmin(BackOfficeAdmin):
             raise Http404
         return row
 
+    def may_act(self, request: HttpRequest, obj: Any) -> bool:
+        """Whether the person may act on this row, with the permission of the action."""
+        return True
+
     def redirect_to(self, obj: Model) -> HttpResponse:
         """A redirect to the row's page."""
         return redirect(_address(obj))

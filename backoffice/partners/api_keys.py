@@ -5,19 +5,17 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter
-from unfold.decorators import action
 from unfold.enums import ActionVariant
 
-from backoffice.lists.issuing import issue_from_form, show_once
+from backoffice.lists.confirmed_actions import ConfirmedAction, IssuingAction, show_once
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.partners.key_columns import age, expiry, state
 from partners.authentication import keys
@@ -101,47 +99,35 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         actions = super().get_actions_detail(request, object_id)  # type: ignore[misc]
         return [one for one in actions if possible[one.action_name.rpartition("_")[2]]]
 
-    @action(  # type: ignore[untyped-decorator]
-        description=_("Rotate"), permissions=["view", MAY_ISSUE], icon="autorenew", variant=ActionVariant.PRIMARY
+    @IssuingAction(
+        description=_("Rotate"),
+        permission=MAY_ISSUE,
+        title=_("Rotate the API key"),
+        button=_("Issue its successor"),
+        note=_("A new key and secret, shown once, on the next page. This one expires when the overlap ends."),
+        form_class=RotateForm,
+        icon="autorenew",
+        variant=ActionVariant.PRIMARY,
+        secrets=lambda key: ApiKey.objects.filter(partner=key.partner_id),
     )
-    def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def rotate(self, request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse:
         """Issue a key's successor and show it, with its secret, once."""
-        key = self.get_object_or_404(request, object_id)
+        return show_key(self, request, keys.rotate(key, overlap=timedelta(hours=form.cleaned_data["overlap_hours"])))
 
-        def rotate_key(form: RotateForm) -> HttpResponse:
-            hours = form.cleaned_data["overlap_hours"]
-            issued = keys.rotate(key, overlap=timedelta(hours=hours))
-            return show_key(self, request, issued)
-
-        return issue_from_form(
-            self,
-            request,
-            key,
-            RotateForm,
-            rotate_key,
-            secrets=ApiKey.objects.filter(partner=key.partner_id),
-            title=_("Rotate the API key"),
-            button=_("Issue its successor"),
-            note=_("A new key and secret, shown once, on the next page. This one expires when the overlap ends."),
-        )
-
-    @action(  # type: ignore[untyped-decorator]
+    @ConfirmedAction(
         description=_("Revoke"),
-        permissions=["view", "partners.change_apikey"],
+        permission="partners.change_apikey",
+        title=_("Revoke the API key"),
+        note=_("This cannot be undone."),
+        form_class=RevokeForm,
         icon="block",
         variant=ActionVariant.DANGER,
+        is_dangerous=True,
     )
-    def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def revoke(self, request: HttpRequest, key: ApiKey, _form: RevokeForm) -> Any:
         """Revoke a key at once."""
-        key = self.get_object_or_404(request, object_id)
-        form = RevokeForm(request.POST if request.method == "POST" else None)
-        if not form.is_valid():
-            texts = {"title": _("Revoke the API key"), "button": _("Revoke"), "note": _("This cannot be undone.")}
-            return self.action_form_page(request, key, form, is_dangerous=True, **texts)
-        with transaction.atomic():
-            keys.revoke(key)
-        messages.success(request, _("%(prefix)s is revoked.") % {"prefix": key.prefix})
-        return self.redirect_to(key)
+        keys.revoke(key)
+        return _("%(prefix)s is revoked.") % {"prefix": key.prefix}
 
 
 def show_key(page: ReadOnlyAdmin, request: HttpRequest, issued: IssuedKey) -> HttpResponse:

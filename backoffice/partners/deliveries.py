@@ -8,15 +8,14 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
-from unfold.decorators import action
 from unfold.enums import ActionVariant
 
+from backoffice.lists.confirmed_actions import ConfirmedAction
 from backoffice.lists.filters import ChoiceFilter
 from backoffice.lists.pages import ReadOnlyAdmin, Table
 from backoffice.partners.webhook_columns import (
@@ -110,19 +109,18 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
             return []
         return super().get_actions_detail(request, object_id)  # type: ignore[misc]
 
-    @action(  # type: ignore[untyped-decorator]
-        description=_("Retry"), permissions=["view", MAY_RETRY], icon="replay", variant=ActionVariant.PRIMARY
+    @ConfirmedAction(
+        description=_("Retry"),
+        permission=MAY_RETRY,
+        title=_("Retry the delivery"),
+        note=_("The event is sent again now, with the same webhook-id."),
+        icon="replay",
+        variant=ActionVariant.PRIMARY,
     )
-    def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def retry(self, request: HttpRequest, delivery: WebhookDelivery, _form: forms.Form) -> HttpResponse:
         """Have the delivery attempted now."""
-        delivery = self.get_object_or_404(request, object_id)
-        if request.method != "POST":
-            note = _("The event is sent again now, with the same webhook-id.")
-            texts = {"title": _("Retry the delivery"), "button": _("Retry"), "note": note}
-            return self.action_form_page(request, delivery, forms.Form(), **texts)
         try:
-            with transaction.atomic():
-                count = deliveries.retry(endpoint=delivery.endpoint, delivery=delivery)
+            count = deliveries.retry(endpoint=delivery.endpoint, delivery=delivery)
         except ValidationError:
             count = 0
         if not count:

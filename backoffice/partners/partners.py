@@ -8,10 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
-from unfold.decorators import action
 from unfold.enums import ActionVariant
 
-from backoffice.lists.issuing import issue_from_form
+from backoffice.lists.confirmed_actions import IssuingAction
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
 from backoffice.partners import sandbox_requests
 from backoffice.partners.api_keys import MAY_ISSUE, IssueForm, show_key
@@ -79,53 +78,33 @@ class PartnerAdmin(ReadOnlyAdmin):
         if request.user.has_perm("partners.view_webhookendpoint"):
             yield table_of(obj)
 
-    @action(  # type: ignore[untyped-decorator]
-        description=_("Issue an API key"), permissions=["view", MAY_ISSUE], icon="key", variant=ActionVariant.PRIMARY
+    @IssuingAction(
+        description=_("Issue an API key"),
+        permission=MAY_ISSUE,
+        button=_("Issue"),
+        note=_("The key and its secret are shown once, on the next page."),
+        form_class=IssueForm,
+        icon="key",
+        variant=ActionVariant.PRIMARY,
+        secrets=lambda partner: partner.api_keys.all(),
     )
-    def issue(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def issue(self, request: HttpRequest, partner: Partner, form: IssueForm) -> HttpResponse:
         """Issue a key and show it, with its secret, once."""
-        partner = self.get_object_or_404(request, object_id)
+        return show_key(self, request, keys.issue(partner=partner, **form.cleaned_data))
 
-        def issue_key(form: IssueForm) -> HttpResponse:
-            issued = keys.issue(
-                partner=partner, label=form.cleaned_data["label"], expires_at=form.cleaned_data["expires_at"]
-            )
-            return show_key(self, request, issued)
-
-        return issue_from_form(
-            self,
-            request,
-            partner,
-            IssueForm,
-            issue_key,
-            secrets=partner.api_keys.all(),
-            title=_("Issue an API key"),
-            button=_("Issue"),
-            note=_("The key and its secret are shown once, on the next page."),
-        )
-
-    @action(  # type: ignore[untyped-decorator]
-        description=_("Add a webhook"), permissions=["view", "partners.add_webhookendpoint"], icon="webhook"
+    @IssuingAction(
+        description=_("Add a webhook"),
+        permission="partners.add_webhookendpoint",
+        button=_("Add"),
+        note=_("Events are sent to it from now on. Its secret is shown once, on the next page."),
+        form_class=AddWebhookForm,
+        icon="webhook",
+        secrets=lambda partner: secrets_of_partner(partner.pk),
     )
-    def add_webhook(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def add_webhook(self, request: HttpRequest, partner: Partner, form: AddWebhookForm) -> HttpResponse:
         """Add a webhook and show its secret once."""
-        partner = self.get_object_or_404(request, object_id)
-
-        def add(form: AddWebhookForm) -> HttpResponse:
-            endpoint, secret = endpoints.create_endpoint(partner=partner, **form.cleaned_data)
-            return show_webhook_secret(self, request, endpoint, secret)
-
-        return issue_from_form(
-            self,
-            request,
-            partner,
-            AddWebhookForm,
-            add,
-            secrets=secrets_of_partner(partner.pk),
-            title=_("Add a webhook"),
-            button=_("Add"),
-            note=_("Events are sent to it from now on. Its secret is shown once, on the next page."),
-        )
+        endpoint, secret = endpoints.create_endpoint(partner=partner, **form.cleaned_data)
+        return show_webhook_secret(self, request, endpoint, secret)
 
 
 def _link(key: ApiKey) -> str:

@@ -1,24 +1,21 @@
 """The admin of webhooks. A secret is shown once, where it is made; secrets and URL paths are in no message and log."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter
-from unfold.decorators import action
 from unfold.enums import ActionVariant
 
+from backoffice.lists.confirmed_actions import Act, ConfirmedAction, IssuingAction, show_once, verify_second_factor
 from backoffice.lists.date_formatting import moment
-from backoffice.lists.issuing import issue_from_form, show_once, verify_second_factor
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
 from backoffice.partners.webhook_columns import (
     delivery_state,
@@ -38,6 +35,25 @@ MAY_CHANGE = "partners.change_webhookendpoint"
 MAY_RETRY = "partners.change_webhookdelivery"
 _IN_HEADER = {"edit", "send_test"}
 _TIMES = ("failing_since", "disabled_at", "removed_at")
+
+
+class _EditAction(ConfirmedAction):
+    """Shows the present values; after a change by a colleague, those of the colleague."""
+
+    def respond(self, page: ReadOnlyAdmin, request: HttpRequest, row: WebhookEndpoint, act: Act) -> HttpResponse:
+        if (verification := verify_second_factor(request)) is not None:
+            return verification
+        if request.method == "POST" and request.POST.get("version") != self.version_of(row):
+            messages.error(request, endpoints.HAS_CHANGED)
+            return redirect(request.path)
+        return super().respond(page, request, row, act)
+
+    def get_form(self, request: HttpRequest, row: WebhookEndpoint) -> WebhookForm:
+        initial = {name: getattr(row, name) for name in WebhookForm.base_fields}
+        return WebhookForm(request.POST if request.method == "POST" else None, initial=initial)
+
+    def version_of(self, row: WebhookEndpoint) -> str:
+        return endpoints.version_of(row)
 
 
 @admin.register(WebhookEndpoint)
@@ -121,159 +137,94 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         actions: list[Any] = super().get_actions_detail(request, endpoint.pk)  # type: ignore[misc]
         return [one for one in actions if _action_name(one) not in impossible]
 
-    @action(  # type: ignore[untyped-decorator]
-        description=_("Change"), permissions=["view", MAY_CHANGE], icon="edit", variant=ActionVariant.PRIMARY
+    @_EditAction(
+        description=_("Change"),
+        permission=MAY_CHANGE,
+        title=_("Change the webhook"),
+        button=_("Save"),
+        icon="edit",
+        variant=ActionVariant.PRIMARY,
     )
-    def edit(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def edit(self, request: HttpRequest, endpoint: WebhookEndpoint, form: WebhookForm) -> Any:
         """Change URL, types and description."""
-        if (second_factor := verify_second_factor(request)) is not None:
-            return second_factor
+        with naming_the_setting():
+            endpoints.change_endpoint(endpoint, **form.cleaned_data, seen=request.POST["version"])
+        return _("The webhook is changed.")
 
-        @naming_the_setting()
-        def change(endpoint: WebhookEndpoint, form: forms.Form) -> Any:
-            endpoints.change_endpoint(endpoint, **form.cleaned_data, seen=version)
-            return _("The webhook is changed.")
-
-        endpoint = self.get_object_or_404(request, object_id)
-        initial = {name: getattr(endpoint, name) for name in WebhookForm.base_fields}
-        version = endpoints.version_of(endpoint)
-        if request.method == "POST" and request.POST.get("version") != version:
-            messages.error(request, endpoints.HAS_CHANGED)
-            return redirect(request.path)
-        form = WebhookForm(request.POST if request.method == "POST" else None, initial=initial)
-        texts = {"title": _("Change the webhook"), "button": _("Save"), "note": "", "version": version}
-        return self._act(request, endpoint, form, change, **texts)
-
-    @action(description=_("Send a test"), permissions=["view", MAY_CHANGE], icon="send")  # type: ignore[untyped-decorator]
-    def send_test(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Have a `webhook.test` sent once; its page shows the result."""
-        endpoint = self.get_object_or_404(request, object_id)
-        if request.method != "POST":
-            note = _("An event of the type webhook.test is sent to it once. The next page shows the result.")
-            texts = {"title": _("Send a test"), "button": _("Send"), "note": note}
-            return self.action_form_page(request, endpoint, forms.Form(), **texts)
-        with transaction.atomic():
-            delivery = deliveries.create_test(endpoint=endpoint)
-        return self.redirect_to(delivery)
-
-    @action(description=_("Retry deliveries"), permissions=["view", MAY_RETRY], icon="replay")  # type: ignore[untyped-decorator]
-    def retry(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Have deliveries attempted now that failed, or wait for their next attempt."""
-
-        def retry(endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
-            count = deliveries.retry(endpoint=endpoint)
-            return _("Deliveries that are attempted now: %(count)d.") % {"count": count}
-
-        note = _("Deliveries that failed, and those that wait for their next attempt, are attempted now.")
-        texts = {"title": _("Retry deliveries"), "button": _("Retry"), "note": note}
-        form = forms.Form(request.POST if request.method == "POST" else None)
-        return self._act(request, self.get_object_or_404(request, object_id), form, retry, **texts)
-
-    @action(description=_("Rotate the secret"), permissions=["view", MAY_CHANGE], icon="autorenew")  # type: ignore[untyped-decorator]
-    def rotate(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Make a new secret and show it once."""
-        endpoint = self.get_object_or_404(request, object_id)
-
-        def rotate_secret(form: RotateSecretForm) -> HttpResponse:
-            hours = form.cleaned_data["overlap_hours"]
-            secret = endpoints.rotate_secret(endpoint, timedelta(hours=hours))
-            return show_webhook_secret(self, request, endpoint, secret)
-
-        return issue_from_form(
-            self,
-            request,
-            endpoint,
-            RotateSecretForm,
-            rotate_secret,
-            secrets=secrets_of_partner(endpoint.partner_id),
-            title=_("Rotate the secret"),
-            button=_("Rotate"),
-            note=_("The new secret is shown once, on the next page. Those in force end with the overlap."),
-        )
-
-    @action(description=_("Disable"), permissions=["view", MAY_CHANGE], icon="block")  # type: ignore[untyped-decorator]
-    def disable(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Send it nothing until it is enabled."""
-        return self._apply(
-            request,
-            object_id,
-            endpoints.disable,
-            done=_("The webhook is disabled."),
-            title=_("Disable the webhook"),
-            button=_("Disable"),
-            note=_("Events of the time until it is enabled are never sent to it; the partner finds them in the feed."),
-        )
-
-    @action(description=_("Enable"), permissions=["view", MAY_CHANGE], icon="check_circle")  # type: ignore[untyped-decorator]
-    def enable(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Send it events from now on."""
-        return self._apply(
-            request,
-            object_id,
-            endpoints.enable,
-            done=_("The webhook is enabled."),
-            title=_("Enable the webhook"),
-            button=_("Enable"),
-            note=_("Events are sent to it from now on. Those of the time while it was disabled are in the feed."),
-        )
-
-    @action(  # type: ignore[untyped-decorator]
-        description=_("Remove"), permissions=["view", MAY_CHANGE], icon="delete", variant=ActionVariant.DANGER
+    @ConfirmedAction(
+        description=_("Send a test"),
+        permission=MAY_CHANGE,
+        button=_("Send"),
+        note=_("An event of the type webhook.test is sent to it once. The next page shows the result."),
+        icon="send",
     )
-    def remove(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def send_test(self, request: HttpRequest, endpoint: WebhookEndpoint, _form: forms.Form) -> HttpResponse:
+        """Have a `webhook.test` sent once; its page shows the result."""
+        return self.redirect_to(deliveries.create_test(endpoint=endpoint))
+
+    @ConfirmedAction(
+        description=_("Retry deliveries"),
+        permission=MAY_RETRY,
+        button=_("Retry"),
+        note=_("Deliveries that failed, and those that wait for their next attempt, are attempted now."),
+        icon="replay",
+    )
+    def retry(self, request: HttpRequest, endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
+        """Have deliveries attempted now that failed, or wait for their next attempt."""
+        return _("Deliveries that are attempted now: %(count)d.") % {"count": deliveries.retry(endpoint=endpoint)}
+
+    @IssuingAction(
+        description=_("Rotate the secret"),
+        permission=MAY_CHANGE,
+        button=_("Rotate"),
+        note=_("The new secret is shown once, on the next page. Those in force end with the overlap."),
+        form_class=RotateSecretForm,
+        icon="autorenew",
+        secrets=lambda endpoint: secrets_of_partner(endpoint.partner_id),
+    )
+    def rotate(self, request: HttpRequest, endpoint: WebhookEndpoint, form: RotateSecretForm) -> HttpResponse:
+        """Make a new secret and show it once."""
+        secret = endpoints.rotate_secret(endpoint, timedelta(hours=form.cleaned_data["overlap_hours"]))
+        return show_webhook_secret(self, request, endpoint, secret)
+
+    @ConfirmedAction(
+        description=_("Disable"),
+        permission=MAY_CHANGE,
+        title=_("Disable the webhook"),
+        note=_("Events of the time until it is enabled are never sent to it; the partner finds them in the feed."),
+        icon="block",
+    )
+    def disable(self, request: HttpRequest, endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
+        """Send it nothing until it is enabled."""
+        endpoints.disable(endpoint)
+        return _("The webhook is disabled.")
+
+    @ConfirmedAction(
+        description=_("Enable"),
+        permission=MAY_CHANGE,
+        title=_("Enable the webhook"),
+        note=_("Events are sent to it from now on. Those of the time while it was disabled are in the feed."),
+        icon="check_circle",
+    )
+    def enable(self, request: HttpRequest, endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
+        """Send it events from now on."""
+        endpoints.enable(endpoint)
+        return _("The webhook is enabled.")
+
+    @ConfirmedAction(
+        description=_("Remove"),
+        permission=MAY_CHANGE,
+        title=_("Remove the webhook"),
+        note=_("This cannot be undone."),
+        form_class=RemoveForm,
+        icon="delete",
+        variant=ActionVariant.DANGER,
+        is_dangerous=True,
+    )
+    def remove(self, request: HttpRequest, endpoint: WebhookEndpoint, _form: RemoveForm) -> Any:
         """Send it nothing any more."""
-        return self._apply(
-            request,
-            object_id,
-            endpoints.remove,
-            RemoveForm,
-            done=_("The webhook is removed."),
-            title=_("Remove the webhook"),
-            button=_("Remove"),
-            note=_("This cannot be undone."),
-            is_dangerous=True,
-        )
-
-    def _apply(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        rule: Callable[[WebhookEndpoint], object],
-        form_class: type[forms.Form] = forms.Form,
-        *,
-        done: Any,
-        **texts: Any,
-    ) -> HttpResponse:
-        """Ask, then apply a rule to the webhook. done: for the person."""
-
-        def act(endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
-            rule(endpoint)
-            return done
-
-        form = form_class(request.POST if request.method == "POST" else None)
-        return self._act(request, self.get_object_or_404(request, object_id), form, act, **texts)
-
-    def _act(
-        self,
-        request: HttpRequest,
-        endpoint: WebhookEndpoint,
-        form: forms.Form,
-        act: Callable[[WebhookEndpoint, forms.Form], Any],
-        **texts: Any,
-    ) -> HttpResponse:
-        """Show the form; where it is sent and valid, act and show the webhook's page. act: returns a message."""
-        if form.is_valid():
-            try:
-                with transaction.atomic():
-                    message = act(endpoint, form)
-            except ValidationError as error:
-                form.add_error(None, error)
-            except WebhookEndpoint.DoesNotExist:
-                raise Http404 from None
-            else:
-                messages.success(request, message)
-                return self.redirect_to(endpoint)
-        return self.action_form_page(request, endpoint, form, **texts)
+        endpoints.remove(endpoint)
+        return _("The webhook is removed.")
 
 
 def _action_name(one: Any) -> str:

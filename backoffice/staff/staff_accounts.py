@@ -1,6 +1,6 @@
 """The admin of staff accounts and roles."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from allauth.account.admin import EmailAddress
@@ -17,12 +17,11 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.html import format_html_join
 from django.utils.translation import gettext_lazy as _
-from unfold.decorators import action
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from backoffice.access import staff_of
-from backoffice.lists.issuing import verify_second_factor
+from backoffice.lists.confirmed_actions import ConfirmedAction, verify_second_factor
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.staff.staff_columns import (
     StateFilter,
@@ -43,6 +42,8 @@ from users.staff.staff import create_invited_staff, second_factors, sign_in_meth
 from users.staff_login import invitations
 
 MAY_CHANGE = "users.change_staff"
+# An act on an account, with a reason.
+_StaffAction = partial(ConfirmedAction, permission=MAY_CHANGE, form_class=ReasonForm, needs_fresh_factor=True)
 
 
 @admin.register(Staff)
@@ -97,7 +98,7 @@ class StaffAdmin(ReadOnlyAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """Without privilege escalation, and without another name: decisions name the account by it."""
         fields = (*super().get_readonly_fields(request, obj), *(("groups",) if obj == request.user else ()))
-        # Of their own rights, superusers too: the last of them could lock everybody out.
+        # Nobody changes their own is_superuser: the last superuser could lock everybody out.
         return fields if request.user.is_superuser and obj != request.user else (*fields, "is_superuser")
 
     def get_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
@@ -146,20 +147,17 @@ class StaffAdmin(ReadOnlyAdmin):
             ),
         )
 
-    @action(description=_("New invitation link"), permissions=["view", MAY_CHANGE])  # type: ignore[untyped-decorator]
-    def invite_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @_StaffAction(
+        description=_("New invitation link"),
+        button=_("Make the link"),
+        note=_(
+            "For a link that has expired or a lost password: the present password no longer works, sessions end,"
+            " and second factors stay. The link is shown once, on the next page."
+        ),
+    )
+    def invite_again(self, request: HttpRequest, staff: Staff, form: ReasonForm) -> HttpResponse:
         """Take the password away, and show a new link once."""
-        return self._apply(
-            request,
-            object_id,
-            lambda **given: self._show_invitation(request, staff_access.invite_again(**given)),
-            title=_("New invitation link"),
-            button=_("Make the link"),
-            note=_(
-                "For a link that has expired or a lost password: the present password no longer works, sessions end,"
-                " and second factors stay. The link is shown once, on the next page."
-            ),
-        )
+        return self._show_invitation(request, staff_access.invite_again(**_given(request, staff, form)))
 
     def _show_invitation(self, request: HttpRequest, staff: Staff) -> HttpResponse:
         if not settings.STAFF_PASSWORD_LOGIN:
@@ -178,83 +176,51 @@ class StaffAdmin(ReadOnlyAdmin):
 
     # Access
 
-    @action(description=_("Reset the second factor"), permissions=["view", MAY_CHANGE])  # type: ignore[untyped-decorator]
-    def reset_second_factor(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """For a lost one."""
-        return self._apply(
-            request,
-            object_id,
-            staff_access.reset_second_factor,
-            done=_("The second factor is reset: the person enrols a new one at the next login."),
-            title=_("Reset the second factor"),
-            button=_("Reset"),
-            note=_("Second factors and recovery codes are removed, and sessions end. Verify first who asks for it."),
-            is_dangerous=True,
-        )
-
-    @action(description=_("End all sessions"), permissions=["view", MAY_CHANGE])  # type: ignore[untyped-decorator]
-    def end_sessions(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Sign the person out everywhere."""
-        return self._apply(
-            request,
-            object_id,
-            staff_access.end_sessions,
-            done=_("All sessions have ended."),
-            title=_("End all sessions"),
-            button=_("End them"),
-            note=_("The person is signed out in all browsers at once, and may sign in again."),
-        )
-
-    @action(  # type: ignore[untyped-decorator]
-        description=_("Disable"), permissions=["view", MAY_CHANGE], variant=ActionVariant.DANGER
+    @_StaffAction(
+        description=_("Reset the second factor"),
+        button=_("Reset"),
+        note=_("Second factors and recovery codes are removed, and sessions end. Verify first who asks for it."),
+        is_dangerous=True,
     )
-    def disable(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def reset_second_factor(self, request: HttpRequest, staff: Staff, form: ReasonForm) -> Any:
+        """For a lost one."""
+        staff_access.reset_second_factor(**_given(request, staff, form))
+        return _("The second factor is reset: the person enrols a new one at the next login.")
+
+    @_StaffAction(
+        description=_("End all sessions"),
+        button=_("End them"),
+        note=_("The person is signed out in all browsers at once, and may sign in again."),
+    )
+    def end_sessions(self, request: HttpRequest, staff: Staff, form: ReasonForm) -> Any:
+        """Sign the person out everywhere."""
+        staff_access.end_sessions(**_given(request, staff, form))
+        return _("All sessions have ended.")
+
+    @_StaffAction(
+        description=_("Disable"),
+        title=_("Disable the account"),
+        note=_("The person is signed out at once, and claimed cases return to the queue."),
+        variant=ActionVariant.DANGER,
+        is_dangerous=True,
+    )
+    def disable(self, request: HttpRequest, staff: Staff, form: ReasonForm) -> Any:
         """No further login."""
-        return self._apply(
-            request,
-            object_id,
-            staff_access.disable,
-            done=_("The account is disabled."),
-            title=_("Disable the account"),
-            button=_("Disable"),
-            note=_("The person is signed out at once, and claimed cases return to the queue."),
-            is_dangerous=True,
-        )
+        staff_access.disable(**_given(request, staff, form))
+        return _("The account is disabled.")
 
-    @action(description=_("Enable"), permissions=["view", MAY_CHANGE])  # type: ignore[untyped-decorator]
-    def enable(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    @_StaffAction(
+        description=_("Enable"),
+        title=_("Enable the account"),
+        note=_("The person signs in with the password and the second factor of before."),
+    )
+    def enable(self, request: HttpRequest, staff: Staff, form: ReasonForm) -> Any:
         """Let the person sign in again."""
-        return self._apply(
-            request,
-            object_id,
-            staff_access.enable,
-            done=_("The account is enabled."),
-            title=_("Enable the account"),
-            button=_("Enable"),
-            note=_("The person signs in with the password and the second factor of before."),
-        )
+        staff_access.enable(**_given(request, staff, form))
+        return _("The account is enabled.")
 
-    def _apply(
-        self, request: HttpRequest, object_id: str, rule: Callable[..., Any], *, done: Any = "", **texts: Any
-    ) -> HttpResponse:
-        """Ask for a reason, then apply a rule to the account. rule: may return the page that follows."""
-        staff = self.get_object_or_404(request, object_id)
-        if not self.has_change_permission(request, staff):
-            raise PermissionDenied
-        if (second_factor := verify_second_factor(request)) is not None:
-            return second_factor
-        form = ReasonForm(request.POST if request.method == "POST" else None)
-        if form.is_valid():
-            try:
-                result = rule(staff=staff, reason=form.cleaned_data["reason"], by=staff_of(request))
-            except ValidationError as error:
-                form.add_error(None, error)
-            else:
-                if isinstance(result, HttpResponse):
-                    return result
-                messages.success(request, done)
-                return self.redirect_to(staff)
-        return self.action_form_page(request, staff, form, **texts)
+    def may_act(self, request: HttpRequest, obj: Staff) -> bool:
+        return self.has_change_permission(request, obj)
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         """The page with the acts that are possible below the fields."""
@@ -270,6 +236,11 @@ class StaffAdmin(ReadOnlyAdmin):
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         """None in the header: they are below the fields."""
         return []
+
+
+def _given(request: HttpRequest, staff: Staff, form: ReasonForm) -> dict[str, Any]:
+    """The arguments of the rules of users/staff/staff_access.py."""
+    return {"staff": staff, "reason": form.cleaned_data["reason"], "by": staff_of(request)}
 
 
 def _is_possible(action_name: str, staff: Staff) -> bool:
