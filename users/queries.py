@@ -119,11 +119,6 @@ def page(partner_id: int, status: str | None, start: tuple[str, str] | None, cou
     return Query(_NEXT_PAGES[status is not None], (*parameters, partner_id, *start), ListedUser._make, as_text=True)
 
 
-def without_placeholder(rows: list[ListedUser]) -> list[ListedUser]:
-    """The users of a page, none for a placeholder."""
-    return rows if rows and rows[0].id else []
-
-
 def insert(partner_id: int, external_id: str, profile: Profile, name: FoldedName) -> Query[NewUser]:
     """Store a new user; no row where the partner has one with this externalId. name: that of the profile."""
     parameters = (uuid.uuid4(), partner_id, external_id, *profile, *name)

@@ -48,7 +48,7 @@ class PartnerAPIView(APIView):
     # HEAD and OPTIONS are not allowed unless a view has them.
     http_method_names = ["get", "post", "patch"]  # noqa: RUF012 - Django's own declaration
 
-    # Of the body of a write, and of the response to it.
+    # These are for the body of a write and for its response.
     serializer_class: ClassVar[type[BaseSerializer[Any]]]
     response_serializer_class: ClassVar[type[BaseSerializer[Any]]]
     success_status: ClassVar[int] = 200

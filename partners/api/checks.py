@@ -45,7 +45,7 @@ def _check_view(view: type[Any], base: type[Any]) -> Iterator[CheckMessage]:
     classes = [cls for cls in view.__mro__ if issubclass(cls, base) and cls is not base]
     declared = {name for cls in classes for name in vars(cls)}
     unknown = {name for name in (*dir(GenericAPIView), "head") if not name.startswith("_")} - USED_ATTRIBUTES
-    # Of a cached property, its function.
+    # A cached property is represented by its function.
     functions = [getattr(value, "func", value) for cls in classes for value in vars(cls).values()]
     methods = [inspect.unwrap(function) for function in functions if inspect.isfunction(function)]
     read = {name for method in methods for name in _names(method.__code__)}

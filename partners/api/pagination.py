@@ -65,6 +65,28 @@ class KeysetPagination(ABC, Generic[Start]):
                 errors.append(FieldError("limit", f"Must be a whole number from 1 to {MAX_LIMIT}.", code))
         return errors
 
+    def after_start(self, rows: list[Any]) -> list[Any]:
+        """The rows after the one that the cursor names, without a placeholder. Raises BadRequestError."""
+        raise NotImplementedError
+
+    def cursor_of(self, row: Any) -> str:
+        """The cursor that names a row."""
+        raise NotImplementedError
+
+    def paginate_rows(self, rows: list[Any]) -> list[Any]:
+        """The page of the first `count` rows. Raises BadRequestError for a cursor of another list.
+
+        The row of a list without rows is a placeholder, whose created_at is None.
+        """
+        if self.start is not None:
+            rows = self.after_start(rows)
+        elif rows and rows[0].created_at is None:
+            rows = []
+        if len(rows) > self.limit:
+            rows = rows[: self.limit]
+            self.next_cursor = self.cursor_of(rows[-1])
+        return rows
+
     def get_paginated_response(self, data: Sequence[Any], head: Mapping[str, object] = {}) -> HttpResponse:
         """The response with a page. head: fields before it, such as the user's."""
         body = {**head, "nextCursor": self.next_cursor, "items": data}

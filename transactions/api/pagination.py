@@ -22,13 +22,12 @@ class CursorPagination(KeysetPagination[Position]):
         """The number of rows to read: the cursor's own, the page, and one that tells whether more follow."""
         return self.limit + (1 if self.start is None else 2)
 
-    def paginate_rows(self, rows: list[Row]) -> list[Row]:
-        """The page of the first `count` rows from `start` on. Raises BadRequestError for a cursor of another list."""
-        if self.start is not None:
-            if not rows or keyset.position(rows[0]) != self.start:
-                raise invalid_parameter("cursor", NOT_A_CURSOR)
-            rows = rows[1:]
-        if len(rows) > self.limit:
-            rows = rows[: self.limit]
-            self.next_cursor = keyset.position(rows[-1]).cursor()
-        return rows
+    def after_start(self, rows: list[Row]) -> list[Row]:
+        """The rows after the cursor's own, which is the first. Raises BadRequestError for a cursor of another list."""
+        if not rows or not rows[0].created_at or keyset.position(rows[0]) != self.start:
+            raise invalid_parameter("cursor", NOT_A_CURSOR)
+        return rows[1:]
+
+    def cursor_of(self, row: Row) -> str:
+        """The cursor that names a row."""
+        return keyset.position(row).cursor()

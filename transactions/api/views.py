@@ -25,7 +25,7 @@ from transactions.api.serializers import (
     DocumentSerializer,
 )
 from transactions.documents.access import record_download
-from transactions.documents.downloads import FaultCause, FaultError, respond
+from transactions.documents.downloads import DocumentError, DocumentProblem, respond
 from transactions.documents.file_types import EXTENSIONS, UNKNOWN
 from transactions.keyset import KeysetRows, Owner
 from transactions.models import Document
@@ -68,7 +68,7 @@ class UserRowList(PartnerAPIView):
         rows = self.get_rows()
         if not rows:
             raise user_not_found()
-        page = self.paginator.paginate_rows(keyset.without_placeholder(rows))
+        page = self.paginator.paginate_rows(rows)
         items = self.serializer_class.items(page)
         head = {"externalId": external_id, "userId": rows[0].user_id}
         return self.paginator.get_paginated_response(items, head=head)
@@ -145,12 +145,12 @@ class DocumentFile(UserView):
             response = respond(document, owner=request.user.partner_slug, request_id=request.request_id)
         except TooManyStreamsError:
             raise UnavailableError from None
-        except FaultError as fault:
+        except DocumentError as error:
             # Erased with its user since it was looked up (contract, section 14).
-            if fault.cause == FaultCause.MISSING and not documents.filter(pk=document.pk).exists():
+            if error.problem == DocumentProblem.MISSING and not documents.filter(pk=document.pk).exists():
                 raise NotFoundError(DOCUMENT_NOT_FOUND) from None
             # Logged and counted already.
-            raise (UnavailableError() if fault.cause == FaultCause.STORAGE_FAILED else InternalError()) from None
+            raise (UnavailableError() if error.problem == DocumentProblem.STORAGE_FAILED else InternalError()) from None
         caller = request.user
         by = {"partner": caller.partner_slug, "key": caller.key_prefix, "requestId": request.request_id}
         record_download(document, by=by)

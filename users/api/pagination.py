@@ -11,7 +11,7 @@ from partners.api.errors import FieldError, invalid_parameter
 from partners.api.pagination import NOT_A_CURSOR, CursorFormat, KeysetPagination, code_of, single
 from partners.rfc_3339 import rfc_3339_from_text
 from users.models import Status
-from users.queries import ListedUser, without_placeholder
+from users.queries import ListedUser
 
 # As many digits as the highest UUID has.
 CURSOR = CursorFormat(39)
@@ -44,13 +44,12 @@ class UserPagination(KeysetPagination[Start]):
                 errors.append(FieldError("status", NOT_A_STATUS, code_of(parameters["status"], "notAllowed")))
         return errors
 
-    def paginate_rows(self, rows: list[ListedUser]) -> list[ListedUser]:
-        """The page of the first `count` rows after the cursor. Raises BadRequestError for one of another list."""
-        if self.start is not None:
-            if not rows:
-                raise invalid_parameter("cursor", NOT_A_CURSOR)
-            rows = without_placeholder(rows)
-        if len(rows) > self.limit:
-            rows = rows[: self.limit]
-            self.next_cursor = CURSOR.write(rfc_3339_from_text(rows[-1].created_at), UUID(rows[-1].id).int)
-        return rows
+    def after_start(self, rows: list[ListedUser]) -> list[ListedUser]:
+        """The users after the cursor's. Raises BadRequestError where the partner has no such user."""
+        if not rows:
+            raise invalid_parameter("cursor", NOT_A_CURSOR)
+        return rows if rows[0].created_at else []
+
+    def cursor_of(self, row: ListedUser) -> str:
+        """The cursor that names a user."""
+        return CURSOR.write(rfc_3339_from_text(row.created_at), UUID(row.id).int)
