@@ -51,7 +51,7 @@ def text(value: Any, *, shortest: int, longest: int) -> str:
 
 
 def text_of_lines(value: Any, *, longest: int, shortest: int = 1) -> str:
-    """As `text`, with line breaks in it: line feeds and carriage returns."""
+    """A `text` that may have line breaks: line feeds and carriage returns."""
     if not isinstance(value, str):
         return clean_text(value)
     clean_text(value.replace("\r", "").replace("\n", ""))

@@ -24,7 +24,7 @@ log = structlog.get_logger("partners.request_log")
 
 KEPT = timedelta(hours=24)
 MAX_REQUESTS = 100
-# Of a path, a query or a key, in characters; of the fields with errors.
+# The longest path, query or key in characters, and the number of fields with errors.
 MAX_LENGTH, MAX_FIELD_ERRORS = 2048, 100
 
 # The table may be locked by a migration, and the response is due.

@@ -46,7 +46,7 @@ KEY_PREFIX = OpenApiParameter(
 PATH_NOT_FOUND = NotFoundError("Path not found.")
 REPLAYED_SIGNATURE = UnauthorizedError(ALREADY_RECEIVED)
 KEY_REFUSED = invalid_parameter(HEADER, NOT_STORED, "notAllowed")
-# Of a response that is not stored.
+# The errors of an operation whose response is not stored.
 ONCE = (REPLAYED_SIGNATURE, KEY_REFUSED)
 WEBHOOK_ID = OpenApiParameter(
     "webhook_id",

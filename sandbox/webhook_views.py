@@ -31,7 +31,7 @@ from sandbox.serializers import (
     WebhookTestSerializer,
 )
 
-# Of the one attempt of a test, so that its response comes within 5 s; events have 15 s.
+# The one attempt of a test is so short that its response comes within 5 s; events have 15 s.
 TEST_SECONDS = 4.0
 # How long a request that resolves names or sends waits for others that do.
 WAIT_SECONDS = 0.5

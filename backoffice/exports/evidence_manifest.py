@@ -13,7 +13,7 @@ from partners.evidence.keys import key_id, signing_key
 from users.models import AccessRecord, User
 
 FORMAT = "psi-evidence-1"
-# Of all documents in one pack: within EXPORT_SECONDS, 0.6 MB a second.
+# All documents in one pack have at most so many bytes: within EXPORT_SECONDS, 0.6 MB a second.
 MAX_FILES_BYTES = 512 * 1024 * 1024
 TOO_LARGE = "too large"
 NO_FILE = {"file": None, "fileFault": None}
@@ -31,7 +31,7 @@ class Manifest:
         """is_for_person: names no staff, and has the files whatever the exporter may download."""
         self._user, self._access, self._is_for_person = user, access, is_for_person
         self._parts = list[dict[str, Any]]()
-        self._faults = list[dict[str, str]]()
+        self._problems = list[dict[str, str]]()
         self._key = signing_key()
         self.attached = dict[str, dict[str, Any]]()
 
@@ -55,7 +55,7 @@ class Manifest:
     def files_of(self, section: Section) -> Iterator[File]:
         """Yield the files of a section, if the exporter may download them.
 
-        A file that cannot be read is left out; one that fails later ends there. Both are faults in the manifest.
+        A file that cannot be read is left out; one that fails later ends there. Both are problems in the manifest.
         """
         if section.files is None:
             return
@@ -87,7 +87,7 @@ class Manifest:
 
     def _add_fault(self, file: AttachedFile, name: str | None, code: str) -> None:
         self.attached[file.row_id] = {"file": name, "fileFault": code}
-        self._faults.append({"name": file.name, "fault": code})
+        self._problems.append({"name": file.name, "fault": code})
 
     def files(self) -> Iterator[File]:
         """Yield the manifest and, if there is a key, its signature. No part may be added after this."""
@@ -100,7 +100,7 @@ class Manifest:
             "signedBy": {"algorithm": "Ed25519", "keyId": self.key_id} if self._key else None,
             "parts": self._parts,
             # Files that are missing, or end before their end.
-            "faults": self._faults,
+            "faults": self._problems,
         }
         content = orjson.dumps(about, option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z)
         yield "manifest.json", iter((content,))

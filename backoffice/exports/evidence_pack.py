@@ -84,7 +84,7 @@ _EVENT = {"at": "pgh_created_at", "change": "pgh_label", "by": "pgh_context", "s
 _ACCESS = {"at": "created_at", "what": "kind", "by": "staff__username", "requestId": "request_id", "detail": "detail"}
 
 
-# Of the partner's answers, with whose profiles one statement is sent.
+# So many answers of the partner share one statement for their profiles.
 _BATCH_SIZE = 250
 
 

@@ -120,5 +120,5 @@ def _instant(value: datetime) -> str:
     return f"{date_format(value, 'DATE_FORMAT')}, {value:%H:%M:%S} UTC"
 
 
-# Of the values of lists, by the list's name; the others are of changes.
+# The values of lists, by the list's name, are written like this; other values are those of changes.
 _LISTED: Mapping[str, Callable[[Any], str]] = {"riskFlags": _flag, "fields": heading}

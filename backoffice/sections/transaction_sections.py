@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from backoffice.sections.sections import AttachedFile, Section, UnreadableFileError
 from partners.rfc_3339 import format_timestamp
 from transactions import keyset
-from transactions.documents.downloads import FaultCause, FaultError, file_chunks
+from transactions.documents.downloads import DocumentError, DocumentProblem, file_chunks
 from transactions.documents.file_types import EXTENSIONS, UNKNOWN
 from transactions.keyset import MAX_ROWS
 from transactions.models import Document, DocumentType, DocumentWithdrawal
@@ -113,8 +113,8 @@ def _files(documents: QuerySet[Document], request_id: str) -> Iterator[AttachedF
 def _file_chunks(document: Document, request_id: str) -> Iterator[bytes]:
     try:
         yield from file_chunks(document, request_id=request_id)
-    except FaultError as fault:
-        raise UnreadableFileError(fault.cause.value) from None
+    except DocumentError as error:
+        raise UnreadableFileError(error.problem.value) from None
 
 
 CONVERSIONS = Section(
@@ -140,7 +140,7 @@ DOCUMENTS = Section(
     file_key="documentId",
     words={
         "type": dict(DocumentType.choices),
-        "fileFault": {**dict(FaultCause.choices), "too large": _("The files together exceed the limit of a pack")},
+        "fileFault": {**dict(DocumentProblem.choices), "too large": _("The files together exceed the limit of a pack")},
     },
 )
 SECTIONS = (CONVERSIONS, DOCUMENTS)

@@ -27,7 +27,7 @@ from backoffice.users.user_filters import ModeFilter, mode_of, users_found
 from partners.models import AuditEntry, Partner
 from partners.streaming import STAFF, TooManyStreamsError
 from transactions.documents.access import DOWNLOADED, record_download
-from transactions.documents.downloads import FaultError, respond
+from transactions.documents.downloads import DocumentError, respond
 from transactions.models import Conversion, Document, DocumentWithdrawal
 from users.cases.modes import in_mode
 from users.models import AccessKind
@@ -162,8 +162,8 @@ class DocumentAdmin(UserRowAdmin):
             response = respond(document, owner=STAFF, request_id=record.request_id)
         except TooManyStreamsError:
             return too_many_downloads(request)
-        except FaultError as fault:
-            messages.error(request, _("This document could not be sent: %s.") % fault.cause.label)
+        except DocumentError as error:
+            messages.error(request, _("This document could not be sent: %s.") % error.problem.label)
             return self.redirect_to(document)
         record_download(document, by={})
         return response

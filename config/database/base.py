@@ -55,7 +55,7 @@ class DatabaseWrapper(PostgresWrapper):
     def __init__(self, settings_dict: dict[str, Any], alias: str = DEFAULT_DB_ALIAS) -> None:
         super().__init__(settings_dict, alias)
         self._queued: list[Query[Any]] = []
-        # Of the circuit, when the connection was made.
+        # The circuit's count of failures when the connection was made.
         self._failures = 0
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> BoundedConnection:

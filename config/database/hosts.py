@@ -39,7 +39,7 @@ class Hosts:
         """
         begun = time.monotonic()
         attributes = parameters.get("target_session_attrs", "any")
-        # Of all hosts first the standbys.
+        # Standbys are tried first, on all hosts.
         wanted = ["standby", "any"] if attributes == "prefer-standby" else [attributes]
         attempts = [(host, attribute) for attribute in wanted for host in self._order]
         for number, (host, attribute) in enumerate(attempts, 1):

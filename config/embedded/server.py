@@ -215,7 +215,7 @@ def _account() -> pwd.struct_passwd | None:
 
 
 def give_to_account(folder: Path) -> None:
-    """As root, change a folder's owner to the server's account."""
+    """Change a folder's owner to the server's account, where this runs as root."""
     if account := _account():
         os.chown(folder, account.pw_uid, account.pw_gid, follow_symlinks=False)
 

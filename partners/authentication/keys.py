@@ -36,7 +36,7 @@ MAX_OVERLAP = timedelta(days=30)
 # 100 years. PostgreSQL knows times after the year 9999, which Python cannot read.
 MAX_DAYS = 36_500
 CACHE_SIZE = 10_000
-# Of a partner, in force at once (contract, section 11).
+# A partner has at most so many in force (contract, section 11).
 MAX_KEYS = 10
 
 

@@ -31,7 +31,7 @@ MAX_DIRECTORY_BYTES = 8 * 1024 * 1024
 CHUNK = 65536
 # Neither absolute nor hidden, no `..`, blank, backslash or control character, nor an end that Windows would leave out.
 PLAIN_NAME = re.compile(r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?/)*[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?")
-# Of an entry whose sizes follow its data, as the service writes it: flag, sizes in the header, and its extra field.
+# An entry whose sizes follow its data, as the service writes it, has this flag, size in the header and extra field.
 STREAMED, UNKNOWN, ZIP64 = 8, 0xFFFFFFFF, struct.pack("<HHQQ", 1, 16, 0, 0)
 HEADER, DESCRIPTOR, END = struct.Struct("<4s5H3L2H"), struct.Struct("<4sLQQ"), struct.Struct("<4s4H2LH")
 

@@ -19,7 +19,7 @@ class ActorKind(models.TextChoices):
     PARTNER = "partner", _("Partner")
 
 
-# Of what concerns a user, and of nothing else.
+# Only entries that concern a user have it.
 EXTERNAL_ID = KeyTextTransform("externalId", "detail")
 
 

@@ -31,7 +31,7 @@ class IdempotencyRecord(models.Model):
         "UPDATE (fingerprint, method, path, status, body, location, completed_at)",
         "DELETE",
     )
-    # Of a registration, the Location is the user's path.
+    # A registration is found by its Location, which is the user's path.
     ending = Ending(
         with_user=True,
         where=f"partner_id = erased.partner_id AND ({_OF_USER.format('coalesce(location, path)')})",

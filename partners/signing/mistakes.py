@@ -37,7 +37,7 @@ _MAX_JSON_BYTES = 8 * 1024
 _MAX_BRACKETS = 100
 # From here on JavaScript writes a number with an exponent.
 _EXPONENT_FROM = 1e21
-# Of a longer segment of a path, no needless escapes are tried.
+# Needless escapes are not tried in a longer segment of a path.
 _MAX_PIECES = 64
 _GO_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 _OTHER_HASHES = ("sha1", "md5", "sha512", "sha384", "sha224", "sha3_256")

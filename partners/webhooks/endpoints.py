@@ -80,7 +80,7 @@ def add_endpoint(
 def create_endpoint(
     *, partner: Partner, url: CheckedUrl, types: Iterable[str] = (), description: str = ""
 ) -> tuple[WebhookEndpoint, str]:
-    """As add_endpoint, with a URL that has been checked. Raises RefusedError for more than MAX_ENDPOINTS."""
+    """Add an endpoint whose URL has been checked. Raises RefusedError for more than MAX_ENDPOINTS."""
     endpoint = WebhookEndpoint(partner=partner, url=url, types=_known(types), description=description)
     endpoint.clean_fields(exclude=_CHECKED_APART)
     with transaction.atomic():
@@ -198,7 +198,7 @@ def secrets_in_force(endpoint: WebhookEndpoint) -> list[str]:
 
 
 def secrets_by_endpoint(ids: Collection[UUID]) -> dict[UUID, list[str]]:
-    """As secrets_in_force, of several endpoints by id."""
+    """The secrets in force of several endpoints, by the endpoint's id."""
     found: dict[UUID, list[str]] = {pk: [] for pk in ids}
     for row in WebhookSecret.objects.filter(_in_force(), endpoint__in=ids).order_by("-pk"):
         try:

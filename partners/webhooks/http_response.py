@@ -12,14 +12,14 @@ from email.policy import compat32
 from http import HTTPStatus
 from typing import NamedTuple
 
-# Of status line and headers, interim responses (1xx) included.
+# The status line and headers, interim responses (1xx) included, have at most so many bytes.
 MAX_HEAD_BYTES = 64 * 1024
 # How much of the body is read; none of it is kept.
 MAX_BODY_BYTES = 64 * 1024
 _CHUNK_BYTES = 16 * 1024
 _STATUS_LINE = re.compile(rb"HTTP/1\.[0-9] +([1-9][0-9]{2})(?: [^\r\n]*)?\r?\n")
 _BLANK_LINES = (b"\r\n", b"\n")
-# Of a chunked body.
+# A chunked body ends with it.
 _LAST_CHUNK = b"0\r\n\r\n"
 
 

@@ -57,7 +57,7 @@ ASKED: Mapping[int, tuple[Event, ...]] = {
     7: (Question(RequirementCode.SOURCE_OF_FUNDS, (), "Please say where the funds come from.", 30),),
     OVERDUE: (Question(RequirementCode.NAME_UNCLEAR, ("first_name", "last_name"), "Please confirm both names.", 1),),
 }
-# Of the rejected users, one whose records are due for erasure, and one whose are held too (old_records.py).
+# Two rejected users have records that are due for erasure; those of the second are held too (old_records.py).
 DUE, HELD = 5, 15
 FIRST_PERSON = {"firstName": "Grace", "lastName": "Chen", "dateOfBirth": "1984-03-17"}
 

@@ -30,7 +30,7 @@ STORAGE = "documents"
 CHUNK_BYTES = 64 * 1024
 
 
-class FaultCause(models.TextChoices):
+class DocumentProblem(models.TextChoices):
     """Why a document's file could not be sent whole. The log and the metrics have the values."""
 
     MISSING = "missing", _("The file is not there")
@@ -40,25 +40,25 @@ class FaultCause(models.TextChoices):
     STORAGE_FAILED = "storage failed", _("The storage failed or could not be reached")
 
 
-_faults = Counter("psi_document_faults", "Downloads that ended because the file could not be sent whole.", ["cause"])
-for _cause in FaultCause:
+_failures = Counter("psi_document_faults", "Downloads that ended because the file could not be sent whole.", ["cause"])
+for _cause in DocumentProblem:
     # From 0 on: Prometheus takes the first value of a series for no increase.
-    _faults.labels(_cause.value)
+    _failures.labels(_cause.value)
 
 
-class FaultError(Exception):
+class DocumentError(Exception):
     """A file cannot be sent whole. The text holds nothing personal."""
 
-    def __init__(self, cause: FaultCause) -> None:
-        super().__init__(f"A document's file cannot be sent whole: {cause.value}.")
-        self.cause = cause
+    def __init__(self, problem: DocumentProblem) -> None:
+        super().__init__(f"A document's file cannot be sent whole: {problem.value}.")
+        self.problem = problem
 
 
 def respond(document: Document, *, owner: str, request_id: str) -> HttpResponse | LimitedStreamingResponse:
     """The response with a document's file, streamed if it has several chunks (partners/streaming.py).
 
-    owner: whose download it is. Raises FaultError and TooManyStreamsError before the first byte. Content-Length is the
-    recorded size, so that every client notices an aborted response.
+    owner: whose download it is. Raises DocumentError and TooManyStreamsError before the first byte. Content-Length is
+    the recorded size, so that every client notices an aborted response.
     """
     headers = {
         "Content-Type": document.content_type,
@@ -75,14 +75,14 @@ def respond(document: Document, *, owner: str, request_id: str) -> HttpResponse 
 
 
 def file_chunks(document: Document, *, request_id: str) -> Generator[bytes, None, None]:
-    """The chunks of a document's file, the last one after verification. Raises FaultError, here or between two."""
+    """The chunks of a document's file, the last one after verification. Raises DocumentError, here or between two."""
     chunks = _logged_chunks(document, request_id)
     next(chunks)
     return chunks
 
 
 def _logged_chunks(document: Document, request_id: str) -> Generator[bytes, None, None]:
-    """Nothing once the first chunk can be sent, then the chunks. Faults are logged, counted, and raised as FaultError.
+    """Nothing once the first chunk can be sent, then the chunks. Problems are logged, counted and raised.
 
     request_id: for the log, which is written after the request's own line.
     """
@@ -98,18 +98,18 @@ def _logged_chunks(document: Document, request_id: str) -> Generator[bytes, None
     except GeneratorExit:
         request_log.info("document download aborted", sent=sent, milliseconds=_milliseconds_since(begun))
         raise
-    except FaultError as fault:
+    except DocumentError as error:
         request_log.error(
             "document download failed",
-            cause=fault.cause.value,
+            cause=error.problem.value,
             file=document.storage_name,
             sent=sent,
             milliseconds=_milliseconds_since(begun),
-            exc_info=fault,
+            exc_info=error,
         )
         # The server prints an exception with the text of its cause, which may be personal.
-        fault.__cause__ = None
-        _faults.labels(fault.cause.value).inc()
+        error.__cause__ = None
+        _failures.labels(error.problem.value).inc()
         raise
     request_log.info("document sent", bytes=sent, milliseconds=_milliseconds_since(begun))
 
@@ -124,15 +124,15 @@ def _verified_chunks(document: Document) -> Generator[bytes, None, None]:
     for chunk in _stored_chunks(document.storage_name):
         left -= len(chunk)
         if left < 0:
-            raise FaultError(FaultCause.LONGER)
+            raise DocumentError(DocumentProblem.LONGER)
         digest.update(chunk)
         if held:
             yield held
         held = chunk
     if left > 0:
-        raise FaultError(FaultCause.SHORTER)
+        raise DocumentError(DocumentProblem.SHORTER)
     if digest.digest() != bytes(document.sha256):
-        raise FaultError(FaultCause.CHECKSUM_MISMATCH)
+        raise DocumentError(DocumentProblem.CHECKSUM_MISMATCH)
     yield held
 
 
@@ -143,9 +143,9 @@ def _stored_chunks(name: str) -> Iterator[bytes]:
         while chunk := source.read(CHUNK_BYTES):
             yield chunk
     except FileNotFoundError as error:
-        raise FaultError(FaultCause.MISSING) from error
+        raise DocumentError(DocumentProblem.MISSING) from error
     except OSError as error:
-        raise FaultError(FaultCause.STORAGE_FAILED) from error
+        raise DocumentError(DocumentProblem.STORAGE_FAILED) from error
     finally:
         if source is not None:
             source.close()

@@ -9,7 +9,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from partners.monitoring.probes import Session
 from users.models import QueueSection, Status
 
-# Of real users; each reads a range of an index, with the late ones only.
+# These count real users; each reads a range of an index, with the late ones only.
 _LATE = f"""
     SELECT count(*) FROM users_user
      WHERE NOT is_sandbox AND status = '{Status.PENDING_COMPLIANCE.value}'

@@ -20,7 +20,7 @@ from users.models.user import Staff, User, UserEvent
 
 
 class Condition(models.TextChoices):
-    """Of which users a move takes two people."""
+    """The users of whom a move takes two people."""
 
     NEVER = "never", _("No user")
     ALWAYS = "always", _("Every user")
@@ -37,7 +37,7 @@ RULED_MOVES = (
 
 
 class ApprovalRule(models.Model):
-    """From when on a move takes two people, under a condition. The owner writes it.
+    """A condition under which a move takes two people, from a time on. The owner writes it.
 
     A change is new rows, of one statement. Of a move, those hold that have the time of the newest row: any of their
     conditions asks for two people.
@@ -137,7 +137,7 @@ class Proposal(models.Model):
         Staff, models.PROTECT, verbose_name=_("ended by"), related_name="+", db_index=False, null=True, editable=False
     )
     ended_at = models.DateTimeField(_("ended at"), null=True, editable=False)
-    # Of who declined it.
+    # The person who declined it wrote this.
     note = models.CharField(_("note"), max_length=500, blank=True, db_default="", editable=False)
     # What the person saw who proposed it, as in DecisionBasis; null in rows of an earlier version.
     data = models.JSONField(_("data"), null=True, editable=False)

@@ -69,7 +69,7 @@ class Erasure(models.Model):
     Triggers set the partner, the times and `rows`: how many there were of each table.
     """
 
-    # Of a User that is no more.
+    # This is the id of a User that no longer exists.
     user_id = models.UUIDField("userId", primary_key=True)
     partner = models.ForeignKey(
         Partner, models.PROTECT, verbose_name=_("partner"), related_name="+", null=True, editable=False

@@ -18,7 +18,7 @@ from partners.models import EventType
 from users.models.statuses import ENDED_STATUSES
 from users.models.triggers import by_active_staff
 
-# Of the law; RETENTION_YEARS may be more.
+# The law requires so many; RETENTION_YEARS may be more.
 LEAST_YEARS = 5
 
 _ENDED = ", ".join(f"'{status.value}'" for status in ENDED_STATUSES)

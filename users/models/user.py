@@ -34,7 +34,7 @@ models.CharField.register_lookup(Length)
 
 # The letters of ASCII, which are the same in every locale. Django's Collate may not be inside of an index's expression.
 EXTERNAL_ID_IN_LOWER_CASE = Lower("external_id", template='%(function)s(%(expressions)s COLLATE "C")')
-# Of an address in lower case, what follows the @: the contract allows no other.
+# What follows the @, in lower case: the contract allows one @.
 EMAIL_DOMAIN = Func(Lower("email"), Value("@"), Value(2), function="SPLIT_PART", output_field=models.TextField())
 
 
@@ -108,7 +108,7 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
     country = models.CharField(_("country"), max_length=2)
     occupation = models.CharField(_("occupation"), max_length=100)
     is_ciro_affiliate = models.BooleanField(_("CIRO affiliate"))
-    # Of first and last name, written with them (users/profile/names.py); null equals no other.
+    # Both are made from first and last name, and written with them (users/profile/names.py); null equals no other.
     name_key = models.TextField(_("folded name"), null=True, editable=False)  # noqa: DJ001
     name_words = SearchVectorField(_("words of the name"), null=True, editable=False)
     status = models.CharField(_("status"), max_length=20, choices=Status, db_default=Status.PENDING_COMPLIANCE.value)

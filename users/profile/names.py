@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from users.models.columns import FoldedName
 
-# Of a word of the search: PostgreSQL takes 2,046 bytes.
+# A word of the search has at most so many characters: PostgreSQL takes 2,046 bytes.
 MAX_WORD = 100
 MAX_WORDS_OF_A_TERM = 20
 

@@ -24,7 +24,7 @@ from users.staff_login.sign_ins import LIMIT, record_refusal
 _FACTOR_STAGE = "allauth.mfa.stages.AuthenticateStage"
 # On the request of a login whose second factor the provider has verified.
 _HAS_FACTOR = "staff_login_has_factor"
-# Of ACCOUNT_RATE_LIMITS; without the account and address that allauth counts for.
+# These names of ACCOUNT_RATE_LIMITS count without the account and address that allauth counts for.
 _WIDE_LIMITS = ("login_failed_at_address", "login_failed_of_account")
 
 

@@ -24,7 +24,7 @@ ACTOR = "oidc"
 FOUND = audit.register("directory.found", _("Invited account found by the directory"))
 MADE = audit.register("directory.made", _("Account made by the directory"))
 ROLES_SET = audit.register("directory.rolesSet", _("Roles set by the directory"))
-# Of a first or last name, as the table has it.
+# The table's columns of first and last names are so long.
 NAME_LENGTH = 150
 # Providers that write a boolean as a text.
 _TRUE = (True, "true", "1")

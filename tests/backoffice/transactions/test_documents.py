@@ -14,7 +14,7 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, NOON, Faults, add_document, add_documents, path_of
 from tests.support.staff import client_as, client_of
-from transactions.documents.downloads import FaultError
+from transactions.documents.downloads import DocumentError
 from transactions.models import Document
 from users.models import AccessKind, AccessRecord, User
 
@@ -102,7 +102,7 @@ def test_a_download_is_the_file_and_stands_in_the_access_log(document: Document)
 
 def test_a_file_that_was_changed_does_not_reach_staff_either(document: Document, folder: Path, faults: Faults) -> None:
     path_of(folder, document).write_bytes(LONG[:-1] + b"!")
-    with pytest.raises(FaultError):
+    with pytest.raises(DocumentError):
         client_as("auditor").get(file_of(document)).getvalue()
     assert faults() == {"other bytes": 1}
 

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, Faults, add_document, path_of
 from tests.support.responses import assert_error, failing_fields
-from transactions.documents.downloads import CHUNK_BYTES, FaultError, respond
+from transactions.documents.downloads import CHUNK_BYTES, DocumentError, respond
 from transactions.documents.storage.folder import DocumentFolder
 from transactions.models import Document
 from users.models import User
@@ -124,12 +124,12 @@ def test_the_path_is_checked_before_the_document_is_looked_for(api: PartnerClien
 # Files that are not as published
 
 
-def outcome(api: PartnerClient, document: Document) -> Response | FaultError:
+def outcome(api: PartnerClient, document: Document) -> Response | DocumentError:
     """The response, or the exception in place of its last chunk."""
     try:
         return api.get(url(document))
-    except FaultError as fault:
-        return fault
+    except DocumentError as error:
+        return error
 
 
 DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
@@ -151,7 +151,7 @@ def test_a_damaged_file_is_never_sent_whole(
     made = add_document(ada, LONG[:size])
     path_of(folder, made).write_bytes(damage(LONG[:size]))
     response = outcome(api, made)
-    if isinstance(response, FaultError):
+    if isinstance(response, DocumentError):
         # The server breaks the connection off here: tests/live.
         assert size > CHUNK_BYTES
         assert response.__cause__ is None
@@ -218,7 +218,7 @@ def test_a_storage_that_fails_midway_aborts_the_response(
     api: PartnerClient, ada: User, failing: list[_Failing], faults: Faults
 ) -> None:
     made = add_document(ada, LONG)
-    with capture_logs() as lines, pytest.raises(FaultError) as raised:
+    with capture_logs() as lines, pytest.raises(DocumentError) as raised:
         api.get(url(made))
     assert faults() == {"storage failed": 1}
     assert "secret" not in f"{raised.value}"

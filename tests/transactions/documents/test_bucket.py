@@ -23,7 +23,7 @@ from config.environment import deployment
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, Faults, add_document, stored_at
 from tests.support.responses import assert_error
-from transactions.documents.downloads import CHUNK_BYTES, STORAGE, FaultError
+from transactions.documents.downloads import CHUNK_BYTES, STORAGE, DocumentError
 from transactions.documents.publishing import StorageError, publish
 from transactions.models import Document
 from users.models import User
@@ -120,7 +120,7 @@ def test_an_object_that_is_gone_is_counted(api: PartnerClient, ada: User, s3: An
 def test_an_object_that_was_replaced_is_not_sent(api: PartnerClient, ada: User, s3: Any, faults: Faults) -> None:
     made = add_document(ada, LONG)
     s3.put_object(Bucket=BUCKET, Key=keys(s3)[0], Body=LONG[:-1] + b"!")
-    with pytest.raises(FaultError):
+    with pytest.raises(DocumentError):
         api.get(url(made))
     assert faults() == {"other bytes": 1}
 
@@ -190,7 +190,7 @@ def test_a_connection_that_breaks_on_the_way_breaks_the_answer_off(
 ) -> None:
     made = add_document(ada, LONG)
     use(cutter.endpoint)
-    with pytest.raises(FaultError):
+    with pytest.raises(DocumentError):
         api.get(url(made))
     assert faults() == {"storage failed": 1}
 

@@ -16,7 +16,7 @@ from urllib3.exceptions import HTTPError
 CONNECT_SECONDS = 2
 READ_SECONDS = 8
 ATTEMPTS = 2
-# Of a bucket that takes no more bytes: Ceph's, and MinIO's for its disks and for a bucket's quota.
+# A full bucket responds with one of these: Ceph's, and MinIO's for its disks and for a bucket's quota.
 FULL_CODES = {"QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded"}
 
 
