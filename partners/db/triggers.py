@@ -6,10 +6,12 @@ name has no effect. PUBLIC may not execute their functions, which could otherwis
 """
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pghistory
 import pgtrigger
+from django.apps import apps
 from pghistory import trigger as history_trigger
 from pgtrigger import compiler
 
@@ -41,14 +43,36 @@ class PermanentTriggerSql(compiler.UpsertTriggerSql):
         """
 
 
+class FunctionTriggerSql(PermanentTriggerSql):
+    """The same for a trigger whose function is defined as a whole. Migrations refer to this class."""
+
+    def get_template(self) -> str:
+        """The SQL template. It must not change: existing migrations depend on it."""
+        return """
+            {func}
+
+            DROP TRIGGER IF EXISTS {pgid} ON {table};
+            CREATE {constraint} TRIGGER {pgid}
+                {when} {operation} ON {table}
+                {timing}
+                {referencing}
+                FOR EACH {level} {condition}
+                EXECUTE PROCEDURE {execute};
+
+            COMMENT ON TRIGGER {pgid} ON {table} IS '{hash}';
+        """
+
+
 class PermanentTrigger(pgtrigger.Trigger):
     """A trigger installed by PermanentTriggerSql."""
+
+    sql_class = PermanentTriggerSql
 
     def compile(self, model: Any) -> compiler.Trigger:
         """The trigger for migrations."""
         return compiler.Trigger(
             name=self.name,
-            sql=PermanentTriggerSql(
+            sql=self.sql_class(
                 pgid=self.get_pgid(model),
                 declare=self.render_declare(model),
                 func=self.render_func(model),
@@ -61,6 +85,30 @@ class PermanentTrigger(pgtrigger.Trigger):
                 execute=self.render_execute(model),
             ),
         )
+
+
+class FunctionTrigger(PermanentTrigger):
+    """A trigger whose function is the file of its name in the app's folder `sql`.
+
+    A change of the file needs a migration, which `makemigrations` makes.
+    """
+
+    sql_class = FunctionTriggerSql
+
+    def __init__(self, *, function: str, arguments: Sequence[object] = (), **of_trigger: Any) -> None:
+        """arguments: what the function reads as TG_ARGV."""
+        super().__init__(**of_trigger)
+        self.function, self.arguments = function, arguments
+
+    def render_func(self, model: Any) -> str:
+        """The definition of the function."""
+        app = apps.get_app_config(model._meta.app_label)  # noqa: SLF001 - Django's public name for it
+        return (Path(app.path) / "sql" / f"{self.function}.sql").read_text()
+
+    def render_execute(self, model: Any) -> str:
+        """The call of the function."""
+        arguments = ", ".join(f"'{one}'" for one in self.arguments)
+        return f"{self.function}({arguments})"
 
 
 def refuse(message: str) -> str:

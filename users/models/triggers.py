@@ -10,15 +10,14 @@ import pgtrigger
 from django.utils.translation import gettext_lazy as _
 
 from partners.db.audit import entry_trigger, register
-from partners.db.triggers import PermanentTrigger, append_only, json_object, refuse, stamped
+from partners.db.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object, refuse, stamped
 from partners.events.outbox import insert_entry, wire_time
 from partners.models import EventType
 from users.models.columns import PROFILE_COLUMNS, REVIEWED_COLUMNS
-from users.models.requirement_columns import QueueSection
 from users.models.status_reasons import status_reason_sql
 from users.models.statuses import TRANSITIONS, Status
 
-_ALLOWED_MOVES = ", ".join(f"('{start.value}', '{end.value}')" for start, ends in TRANSITIONS.items() for end in ends)
+_ALLOWED_MOVES = tuple(f"{start.value} {end.value}" for start, ends in TRANSITIONS.items() for end in ends)
 
 _IDENTITY = ("id", "partner_id", "external_id", "is_sandbox", "created_at")
 
@@ -67,25 +66,12 @@ USER_TRIGGERS = [
         condition=pgtrigger.Condition(f"ROW({_of('OLD', _IDENTITY)}) IS DISTINCT FROM ROW({_of('NEW', _IDENTITY)})"),
         func=refuse("The identity of a user does not change."),
     ),
-    PermanentTrigger(
+    FunctionTrigger(
         name="status_machine",
         when=pgtrigger.Before,
         operation=pgtrigger.UpdateOf("status"),  # type: ignore[no-untyped-call]
         condition=pgtrigger.Condition("OLD.status IS DISTINCT FROM NEW.status"),
-        func=f"""
-            SELECT latest.created_at, latest.reason_code INTO NEW.status_since, NEW.status_reason_code
-              FROM (SELECT * FROM users_statuschange WHERE user_id = NEW.id ORDER BY created_at DESC LIMIT 1) AS latest
-             WHERE from_status = OLD.status AND to_status = NEW.status AND created_at > OLD.status_since;
-            IF NOT FOUND THEN
-                {refuse("A status moves by a row in users_statuschange.")}
-            END IF;
-            NEW.identity_changed_at := NULL;
-            NEW.partner_wait := interval '0';
-            IF NEW.queue_section <> {QueueSection.ANSWERED:d} THEN
-                NEW.section_since := NEW.status_since;
-            END IF;
-            RETURN NEW;
-        """,
+        function="users_status_machine",
     ),
     # updatedAt moves with every change of profile or status, and with nothing else, even within one clock tick.
     PermanentTrigger(
@@ -148,28 +134,12 @@ _DECIDED = register("user.decided", _("Decision"))
 
 STATUS_CHANGE_TRIGGERS = [
     by_active_staff("by_id"),
-    PermanentTrigger(
+    FunctionTrigger(
         name="moves_from_present",
         when=pgtrigger.Before,
         operation=pgtrigger.Insert,
-        func=f"""
-            IF (NEW.from_status, NEW.to_status) NOT IN ({_ALLOWED_MOVES}) THEN
-                {refuse("A user does not move between these statuses.")}
-            END IF;
-            IF NEW.from_status IS DISTINCT FROM (
-                SELECT u.status FROM users_user u WHERE u.id = NEW.user_id FOR NO KEY UPDATE
-            ) THEN
-                {refuse("The user is not in the status that this row moves it from.")}
-            END IF;
-            -- Not the transaction's time: one that began earlier may decide later.
-            SELECT u.status_since, greatest(clock_timestamp(), u.status_since + interval '1 microsecond'),
-                   u.partner_wait + CASE WHEN u.queue_section = {QueueSection.PARTNER:d}
-                       THEN greatest(clock_timestamp() - u.section_since, interval '0') ELSE interval '0' END,
-                   u.partner_id, u.is_sandbox
-              INTO NEW.since, NEW.created_at, NEW.partner_wait, NEW.partner_id, NEW.is_sandbox
-              FROM users_user u WHERE u.id = NEW.user_id;
-            RETURN NEW;
-        """,
+        function="users_decision_from_present",
+        arguments=_ALLOWED_MOVES,
     ),
     PermanentTrigger(
         name="moves_user",
@@ -228,28 +198,10 @@ ACCESS_TRIGGERS = [
 ]
 
 DECISION_BASIS_TRIGGERS = [
-    PermanentTrigger(
+    FunctionTrigger(
         name="of_decision",
         when=pgtrigger.Before,
         operation=pgtrigger.Insert,
-        declare=[("about", "users_user.id%TYPE"), ("entered_at", "timestamptz")],
-        func=f"""
-            IF NEW.decision_id IS NOT NULL THEN
-                SELECT d.by_id, d.is_sandbox, d.created_at, d.user_id, d.since
-                  INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, about, entered_at
-                  FROM users_statuschange d WHERE d.id = NEW.decision_id;
-            ELSE
-                SELECT a.staff_id, u.is_sandbox, a.created_at, u.id, u.status_since
-                  INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, about, entered_at
-                  FROM users_accessrecord a JOIN users_user u ON u.id = a.user_id
-                 WHERE a.id = NEW.review_id AND a.kind = 'reviewed';
-            END IF;
-            -- now() is the beginning of the transaction.
-            IF NEW.staff_id IS NULL OR NEW.created_at < now() THEN
-                {refuse("A basis is recorded with its decision or review.")}
-            END IF;
-            NEW.open_seconds := extract(epoch FROM NEW.created_at - users_opened_at(about, NEW.staff_id, entered_at));
-            RETURN NEW;
-        """,
+        function="users_basis_of_decision",
     ),
 ]

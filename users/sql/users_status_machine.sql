@@ -1,0 +1,20 @@
+CREATE OR REPLACE FUNCTION users_status_machine() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+BEGIN
+    SELECT latest.created_at, latest.reason_code INTO NEW.status_since, NEW.status_reason_code
+      FROM (SELECT * FROM users_statuschange WHERE user_id = NEW.id ORDER BY created_at DESC LIMIT 1) AS latest
+     WHERE from_status = OLD.status AND to_status = NEW.status AND created_at > OLD.status_since;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'A status moves by a row in users_statuschange.'
+            USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    NEW.identity_changed_at := NULL;
+    NEW.partner_wait := interval '0';
+    -- 0: QueueSection.ANSWERED.
+    IF NEW.queue_section <> 0 THEN
+        NEW.section_since := NEW.status_since;
+    END IF;
+    RETURN NEW;
+END
+$$;
+REVOKE ALL ON FUNCTION users_status_machine FROM PUBLIC;
