@@ -115,7 +115,8 @@ class CaseAction(View):
     @property
     def seen(self) -> dict[str, str]:
         """On what the person decided: arguments of the rules."""
-        return {"shown": self.request.POST.get("version", ""), "signed": self.request.POST.get("shown", "")}
+        sent = self.request.POST
+        return {"expected_version": sent.get("version", ""), "snapshot": sent.get("snapshot", "")}
 
     def sent_row(self, rows: Manager[Any], name: str) -> Any:
         """The one of the user's rows whose id the form sends by this name. Raises Http404."""

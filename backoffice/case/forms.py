@@ -127,27 +127,27 @@ _CLOSE = Button(_("Close account"), _("Final: a closed account cannot be reopene
 class Move:
     """A button with its dialog. is_open: whether the dialog is open when the page loads.
 
-    blocked: why the button does nothing yet; empty where it does.
+    blocking_reason: why the button does nothing yet; empty where it does.
     """
 
     to_status: Status
     button: Button
     form: DecisionForm
     is_open: bool
-    blocked: str = ""
+    blocking_reason: str = ""
 
 
 def moves(
     user: User,
     *,
-    of_two: Collection[Status] = (),
+    two_person_moves: Collection[Status] = (),
     proposed: str = "",
     refused: DecisionForm | None = None,
     is_open: bool = False,
 ) -> Iterator[Move]:
     """Yield the moves that the rules allow, but the one that is proposed already.
 
-    of_two: those that take two people. refused: a form to show again, in an open dialog if is_open.
+    two_person_moves: those that take two people. refused: a form to show again, in an open dialog if is_open.
     """
     present = Status(user.status)
     for to_status in compliance.allowed_moves(present):
@@ -157,7 +157,7 @@ def moves(
         # A new form: the user's status, and with it the reasons, may have changed since.
         data = refused.data if refused and was_refused else None
         form = DecisionForm(present=present, to_status=to_status, data=data)
-        buttons = _PROPOSALS if to_status in of_two else _BUTTONS
+        buttons = _PROPOSALS if to_status in two_person_moves else _BUTTONS
         # A proposal may wait for the partner together with the case.
-        blocked = "" if to_status in of_two else compliance.what_is_open(user, to_status)
-        yield Move(to_status, buttons.get((present, to_status), _CLOSE), form, was_refused and is_open, blocked)
+        blocking_reason = "" if to_status in two_person_moves else compliance.blocking_reason(user, to_status)
+        yield Move(to_status, buttons.get((present, to_status), _CLOSE), form, was_refused and is_open, blocking_reason)

@@ -23,13 +23,13 @@ from backoffice.lists.waiting_time import Age, age_of
 from backoffice.sections.sections import Section
 from backoffice.sections.transaction_sections import SECTIONS
 from users.decisions import compliance
-from users.decisions.approval_rules import standing_of
+from users.decisions.approval_rules import approvals_of
 from users.decisions.changes import version_of
-from users.decisions.decision_basis import shown_to
+from users.decisions.decision_basis import snapshot_for
 from users.models import Claim, QueueSection, Staff, Status, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.profile.labels import LABELS, display_birth_date, display_province, display_value
-from users.requirements.requirements import why_not_asked
+from users.requirements import requirements
 
 SECTION_ROWS = 5
 _GROUPS = (
@@ -92,12 +92,12 @@ def header_context(user: User, reader: Staff, sent: Sent = NOTHING_SENT, *, is_o
     may_decide = reader.has_perm(compliance.PERMISSION)
     claim = Claim.objects.select_related("staff").filter(pk=user.pk).first()
     is_claimed_by_other = claim is not None and claim.staff_id != reader.pk
-    standing = standing_of(user)
-    panel = panel_of(user, reader, decline=sent.decline) if standing.is_proposed else None
+    approvals = approvals_of(user)
+    panel = panel_of(user, reader, decline=sent.decline) if approvals.is_proposed else None
     present = list(
         moves(
             user,
-            of_two=standing.of_two,
+            two_person_moves=approvals.two_person_moves,
             proposed=panel.proposal.to_status if panel and panel.proposal.is_open else "",
             refused=sent.form,
             is_open=is_open,
@@ -112,14 +112,14 @@ def header_context(user: User, reader: Staff, sent: Sent = NOTHING_SENT, *, is_o
         "waits_for_partner": user.queue_section == QueueSection.PARTNER,
         "is_overdue": user.requirements_due_at is not None and user.requirements_due_at < timezone.now(),
         "sees_identity": sees_identity,
-        "shown": shown_to(reader, user),
+        "snapshot": snapshot_for(reader, user),
         "claim": claim,
         "is_claimed_by_other": is_claimed_by_other,
         "may_decide": may_decide,
         "may": compliance.permitted_actions(user=user, claim=claim, staff=reader),
         "moves": present if may_decide and not is_claimed_by_other else [],
         "panel": panel,
-        "may_ask": may_decide and not is_claimed_by_other and not why_not_asked(user),
+        "may_ask": may_decide and not is_claimed_by_other and not requirements.blocking_reason(user),
         "ask": AskForm(),
         "ask_templates": json.dumps(ask_templates()),
         "review": sent.review or ReviewForm(),

@@ -14,14 +14,14 @@ from users.models.columns import IDENTITY_PERMISSION
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A proposal. changes: of the user since. why_not: why the reader may not approve it; empty if they may.
+    """A proposal. changes: of the user since. blocking_reason: why the reader may not approve it; empty if they may.
 
     common_maker: what the page says of those who made the accounts of both; empty where nobody did.
     """
 
     proposal: Proposal
     changes: tuple[FieldChange, ...]
-    why_not: str
+    blocking_reason: str
     common_maker: str
     may_decide: bool
     decline: DeclineForm
@@ -56,9 +56,9 @@ def panel_of(user: User, reader: Staff, *, decline: DeclineForm | None = None) -
         then: Any = UserEvent.objects.filter(pgh_obj=user, updated_at=proposal.user_updated_at).first()
         if then is not None:
             changes = tuple(differences(then, user, sees_identity=reader.has_perm(IDENTITY_PERMISSION)))
-    why_not = common_maker = ""
+    blocking_reason = common_maker = ""
     if may_decide and proposal.is_open:
         pair = pair_of(proposal.by, reader)
-        why_not = pair.why_not or compliance.what_is_open(user, proposal.to_status)
+        blocking_reason = pair.blocking_reason or compliance.blocking_reason(user, proposal.to_status)
         common_maker = common_maker_note(pair.common_maker)
-    return Panel(proposal, changes, why_not, common_maker, may_decide, decline or DeclineForm())
+    return Panel(proposal, changes, blocking_reason, common_maker, may_decide, decline or DeclineForm())

@@ -34,7 +34,7 @@ class Ask(CaseAction):
     def act(self) -> str:
         check_confirmed(self.form, user=self.user, staff=self.staff, signed=self.request.POST.get("confirmed", ""))
         requirements.open_requirement(
-            user=self.user, **self.form.requirement(), shown=self.seen["shown"], **self.made_by
+            user=self.user, **self.form.requirement(), expected_version=self.seen["expected_version"], **self.made_by
         )
         return _("%(user)s waits for the partner.") % {"user": self.user.external_id}
 
@@ -51,6 +51,10 @@ class CloseRequirement(CaseAction):
         return case_page(self.request, self.user.pk, status=status, refusal=refusal, close=close)
 
     def act(self) -> str:
-        note, version = self.form.cleaned_data["note"], self.seen["shown"]
-        requirements.close_requirement(requirement_id=self.requirement.pk, note=note, shown=version, **self.made_by)
+        requirements.close_requirement(
+            requirement_id=self.requirement.pk,
+            note=self.form.cleaned_data["note"],
+            expected_version=self.seen["expected_version"],
+            **self.made_by,
+        )
         return _("The requirement is closed.")

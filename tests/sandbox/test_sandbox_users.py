@@ -146,7 +146,7 @@ def walk(client: Client, live: Rows, queries: tuple[str, ...]) -> Iterator[tuple
         )
     waiting = live.waiting
     for path in (f"/admin/cases/{waiting.pk}/", f"/admin/users/user/{waiting.pk}/change/"):
-        yield path, [(flag.code, flag.why, flag.others) for flag in client.get(path).context["shown"].risk_flags]
+        yield path, [(flag.code, flag.why, flag.others) for flag in client.get(path).context["snapshot"].risk_flags]
     data = pack_of(client, waiting)[1]
     yield "evidence", {name: data[name] for name in ("user", "statusChanges", "history", "conversions", "documents")}
     users = list(live.partner.users.order_by("pk"))
@@ -243,7 +243,7 @@ def test_sandbox_users_are_exported_where_they_are_asked_for(client: Client, liv
 
 
 def test_risk_flags_of_a_sandbox_user_look_at_sandbox_users(client: Client, live: Rows, sandbox: Rows) -> None:
-    flags = client.get(f"/admin/cases/{sandbox.waiting.pk}/").context["shown"].risk_flags
+    flags = client.get(f"/admin/cases/{sandbox.waiting.pk}/").context["snapshot"].risk_flags
     others = {other.partner for flag in flags for other in flag.others}
     assert others == {sandbox.partner}
 

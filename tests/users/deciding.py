@@ -25,16 +25,16 @@ def decision(client: Client, user: User, **fields: str) -> dict[str, str]:
     """The form of an approval as a browser would send it."""
     page = page_of(client, user)
     version = hidden_version(page, "/decide/") if "/decide/" in page else ""
-    form = {"version": version, "shown": shown_by(page), "to_status": "active", "reason_code": "verified"}
+    form = {"version": version, "snapshot": shown_by(page), "to_status": "active", "reason_code": "verified"}
     return form | {"note": "", "then": "stay"} | fields
 
 
 def shown_by(page: str) -> str:
     """What a page sends back of what it showed; empty where it offers no decision."""
-    found = re.search(r'name="shown" value="([^"]*)"', page)
+    found = re.search(r'name="snapshot" value="([^"]*)"', page)
     return unescape(found[1]) if found else ""
 
 
 def review_form(page: str) -> dict[str, str]:
     """The form of a review as a browser would send it."""
-    return {"version": hidden_version(page, "/reviewed/"), "shown": shown_by(page), "note": "Certificate seen."}
+    return {"version": hidden_version(page, "/reviewed/"), "snapshot": shown_by(page), "note": "Certificate seen."}

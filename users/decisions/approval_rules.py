@@ -25,7 +25,7 @@ _COUNT = """
     SELECT count(*) FROM users_user u WHERE u.status = %s AND NOT u.is_sandbox
        AND EXISTS (SELECT FROM unnest(%s::text[]) AS given (condition) WHERE users_meets(u.id, given.condition))
 """
-_STANDING = """
+_APPROVALS = """
     SELECT EXISTS (SELECT FROM users_proposal WHERE user_id = u.id AND state = 'open'),
            ARRAY(SELECT wanted FROM unnest(%s::text[]) AS wanted WHERE users_takes_two(u.id, wanted))
       FROM users_user u WHERE u.id = %s
@@ -104,29 +104,29 @@ def needs_two(user: User, to_status: str) -> bool:
     return bool(row and row[0])
 
 
-class Standing(NamedTuple):
+class Approvals(NamedTuple):
     """The moves of a user that take two people, and whether a proposal is stored as open."""
 
-    of_two: frozenset[Status]
+    two_person_moves: frozenset[Status]
     is_proposed: bool
 
 
-def standing_of(user: User) -> Standing:
+def approvals_of(user: User) -> Approvals:
     """What the rules and proposals are to this user; one statement."""
     ends = sorted({end for _start, end in RULED_MOVES})
-    row = statements.fetch_one(_STANDING, ([end.value for end in ends], user.pk))
-    is_proposed, of_two = row or (False, [])
-    return Standing(frozenset(Status(end) for end in of_two), is_proposed)
+    row = statements.fetch_one(_APPROVALS, ([end.value for end in ends], user.pk))
+    is_proposed, two_person_moves = row or (False, [])
+    return Approvals(frozenset(Status(end) for end in two_person_moves), is_proposed)
 
 
 class Pair(NamedTuple):
     """Two accounts: the first of a proposal and the second.
 
-    why_not: why they may not decide together; empty if they may. common_maker: the names of those who made, re-roled or
-    reset both within 30 days; empty where there are none.
+    blocking_reason: why they may not decide together; empty if they may. common_maker: the names of those who made,
+    re-roled or reset both within 30 days; empty where there are none.
     """
 
-    why_not: str
+    blocking_reason: str
     common_maker: str
 
 

@@ -27,7 +27,7 @@ class Choice:
     """A chosen row, in the version that the page showed."""
 
     user_id: UUID
-    shown: str
+    expected_version: str
 
     @classmethod
     def parse(cls, text: str) -> "Choice | None":
@@ -39,7 +39,7 @@ class Choice:
             return None
 
     def __str__(self) -> str:
-        return f"{self.user_id}/{self.shown}"
+        return f"{self.user_id}/{self.expected_version}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _approve(choice: Choice, *, reason: str, reason_code: str, by: Staff, source
         try:
             decided = proposals.decide_or_propose(
                 user=User.objects.get(pk=choice.user_id),
-                shown=choice.shown,
+                expected_version=choice.expected_version,
                 to_status=Status.ACTIVE,
                 reason=reason,
                 reason_code=reason_code,

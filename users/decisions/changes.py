@@ -94,10 +94,10 @@ def since_decision(user: User, decision: StatusChange | None, *, sees_identity: 
     return Changes(decision, since, tuple(differences(before, user, sees_identity=sees_identity)) if before else ())
 
 
-def changes_since(user: User, shown: str, *, sees_identity: bool) -> ConcurrentChanges:
+def changes_since(user: User, expected_version: str, *, sees_identity: bool) -> ConcurrentChanges:
     """The changes since a page showed this version; none where it is not among the user's latest EVENTS_COMPARED."""
     events = UserEvent.objects.filter(pgh_obj=user).order_by("-pgh_id")[:EVENTS_COMPARED]
-    updated, _separator, rest = shown.partition("/")
+    updated, _separator, rest = expected_version.partition("/")
     reviewed_then, _separator, answered_then = rest.partition("/")
     profile_shown = f"{updated}/{reviewed_then}"
     loaded: Any = next((event for event in events if version_of(event) == profile_shown), None)

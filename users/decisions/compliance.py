@@ -74,14 +74,14 @@ def change_status(
     reason: str,
     reason_code: str = "",
     source: str = "",
-    signed: str = "",
+    snapshot: str = "",
     proposal: Proposal | None = None,
 ) -> StatusChange:
     """Move a user's status, record who did it, when and why, and end the claim on the case.
 
     reason: 1 to 2000 characters. reason_code: one of the move's, or empty.
     source: the origin that the history names, such as a request's id or a command.
-    signed: what the page showed on which the person decided; empty without a page.
+    snapshot: what the page showed on which the person decided; empty without a page.
     proposal: that `by` approves (users/decisions/proposals.py), where the move takes two people.
     Raises RefusedError; nothing has changed then.
     """
@@ -89,15 +89,18 @@ def change_status(
     require_permission(by)
     with refused_by_database(), transaction.atomic():
         # Locked: of two decisions at once, the second is checked against the result of the first.
-        locked = lock(user.pk, shown=None, by=by)
+        locked = lock(user.pk, expected_version=None, by=by)
         present = Status(locked.status)
         check_move(present, to_status)
         check_reason_code(reason_code, present, to_status)
         check_reason(reason)
         _check_people(locked, to_status, proposal)
-        if refusal := what_is_open(locked, to_status):
+        if refusal := blocking_reason(locked, to_status):
             raise RefusedError(refusal)
-        basis = None if _is_simulated(by) else decision_basis.collect(user=locked, by=by, signed=signed, source=source)
+        # No person made a sandbox decision: no snapshot is kept.
+        basis = None
+        if not _is_simulated(by):
+            basis = decision_basis.collect(user=locked, by=by, snapshot=snapshot, source=source)
         Claim.objects.filter(user=user).delete()
         history_context.set_context(staff=by.get_username(), source=source)
         change = StatusChange.objects.create(
@@ -118,44 +121,44 @@ def change_status(
 def decide(
     *,
     user_id: UUID,
-    shown: str,
+    expected_version: str,
     to_status: str,
     reason: str,
     reason_code: str = "",
     by: Staff,
     source: str,
-    signed: str = "",
+    snapshot: str = "",
 ) -> StatusChange:
     """Move a user's status.
 
-    shown: the `version_of` the user on which the person decided. The other arguments: see change_status.
+    expected_version: the `version_of` the user on which the person decided. The other arguments: see change_status.
     Raises StaleError, RefusedError, User.DoesNotExist; nothing has changed then.
     """
     with transaction.atomic():
         return change_status(
-            user=lock(user_id, shown=shown, by=by),
+            user=lock(user_id, expected_version=expected_version, by=by),
             to_status=to_status,
             by=by,
             reason=reason,
             reason_code=reason_code,
             source=source,
-            signed=signed,
+            snapshot=snapshot,
         )
 
 
 def mark_reviewed(
-    *, user_id: UUID, shown: str, note: str, by: Staff, request_id: str = "", signed: str = ""
+    *, user_id: UUID, expected_version: str, note: str, by: Staff, request_id: str = "", snapshot: str = ""
 ) -> AccessRecord:
     """Record that an active user's changed name or birth date was reviewed and is in order; ends the claim.
 
     The status stays. A trigger on the access record takes the user off the list of changed users.
-    shown: the version that the person reviewed. signed: see change_status. note: 1 to 500 characters.
+    expected_version: the version that the person reviewed. snapshot: see change_status. note: 1 to 500 characters.
     Raises StaleError, RefusedError, User.DoesNotExist; nothing has changed then.
     """
     require_permission(by)
     note = note.strip()
     with transaction.atomic():
-        user = lock(user_id, shown=shown, by=by)
+        user = lock(user_id, expected_version=expected_version, by=by)
         if user.identity_changed_at is None:
             raise RefusedError(_("This change has been reviewed already."))
         check_note(note)
@@ -163,7 +166,7 @@ def mark_reviewed(
             raise RefusedError(_("Open the case first: nobody reviews a change unseen."))
         # The trigger updates the user's row, whose history names the person.
         source = f"request {request_id}" if request_id else "review"
-        basis = decision_basis.collect(user=user, by=by, signed=signed, source=source)
+        basis = decision_basis.collect(user=user, by=by, snapshot=snapshot, source=source)
         Claim.objects.filter(pk=user_id).delete()
         history_context.set_context(staff=by.get_username(), source=source)
         review = AccessRecord.objects.create(
@@ -205,7 +208,7 @@ def _check_people(user: User, to_status: str, proposal: Proposal | None) -> None
         raise RefusedError(_("This move takes one person by now: decline the proposal and decide."))
 
 
-def what_is_open(user: User, to_status: str) -> str:
+def blocking_reason(user: User, to_status: str) -> str:
     """Why the user may not be let through yet: the partner has to answer (contract, section 13); empty if it may."""
     if to_status != Status.ACTIVE or not user.open_requirements:
         return ""
@@ -239,14 +242,14 @@ def check_note(note: str) -> None:
         raise RefusedError(_("The note must be at most %(most)s characters.") % {"most": MAX_NOTE_LENGTH})
 
 
-def lock(user_id: UUID, *, shown: str | None, by: Staff) -> User:
+def lock(user_id: UUID, *, expected_version: str | None, by: Staff) -> User:
     """The user, locked until the transaction ends, in the version shown and not claimed by anybody else.
 
-    shown: None where there was no page. Raises StaleError, RefusedError.
+    expected_version: None where there was no page. Raises StaleError, RefusedError.
     """
     user = User.objects.select_for_update(no_key=True).get(pk=user_id)
-    if shown is not None and shown != version_of(user):
-        raise StaleError(changes_since(user, shown, sees_identity=by.has_perm(IDENTITY_PERMISSION)))
+    if expected_version is not None and expected_version != version_of(user):
+        raise StaleError(changes_since(user, expected_version, sees_identity=by.has_perm(IDENTITY_PERMISSION)))
     # No person made a sandbox decision: no claim stops it.
     holder = None if _is_simulated(by) else claims.holder(user)
     if holder is not None and holder != by:

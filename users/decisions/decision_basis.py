@@ -41,7 +41,7 @@ class PreviousDecision(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Shown:
+class Snapshot:
     """What a page shows of a user to a member of the staff.
 
     changes: since the last decision, or since the user was created; None where `previous` has the same, and for
@@ -60,7 +60,7 @@ class Shown:
         return [*(one.flag for one in self.previous), *self.other_flags]
 
     @cached_property
-    def signed(self) -> str:
+    def signed_text(self) -> str:
         """What a form sends back; see `read`."""
         whose = {"user": str(self.user.pk), "staff": self.reader.pk}
         return signing.dumps(whose | {"data": self.data()}, salt=_SALT, compress=True)
@@ -75,7 +75,7 @@ class Shown:
         }
 
 
-def shown_to(reader: Staff, user: User) -> Shown:
+def snapshot_for(reader: Staff, user: User) -> Snapshot:
     """What the pages of a user show this person, in at most six statements."""
     sees_identity, sees_history = reader.has_perm(IDENTITY_PERMISSION), reader.has_perm(HISTORY_PERMISSION)
     flags = risk_flags_for(user, sees_identity=sees_identity)
@@ -91,27 +91,27 @@ def shown_to(reader: Staff, user: User) -> Shown:
     changes = since_last_decision(user, sees_identity=sees_identity) if sees_history else None
     if changes and changes.decision in [one.decision for one in previous]:
         changes = None
-    return Shown(user, reader, previous, tuple(flag for flag in flags if not flag.decision), changes)
+    return Snapshot(user, reader, previous, tuple(flag for flag in flags if not flag.decision), changes)
 
 
-def read(signed: str, *, user: User, by: Staff) -> dict[str, Any] | None:
+def read(snapshot: str, *, user: User, by: Staff) -> dict[str, Any] | None:
     """The data that a page about this user, in this version, sent back for this person; None for any other text."""
     try:
-        content = signing.loads(signed, salt=_SALT)
+        content = signing.loads(snapshot, salt=_SALT)
     except signing.BadSignature:
         return None
     is_theirs = (content["user"], content["staff"]) == (str(user.pk), by.pk)
     return content["data"] if is_theirs and content["data"]["version"] == version_of(user) else None
 
 
-def collect(*, user: User, by: Staff, signed: str, source: str) -> DecisionBasis:
-    """A row not stored yet, for a locked user who is as the person saw them. signed: of the page; empty without one.
+def collect(*, user: User, by: Staff, snapshot: str, source: str) -> DecisionBasis:
+    """A row not stored yet, for a locked user who is as the person saw them. snapshot: of the page; empty without one.
 
     source: the origin of the decision, such as a request's id or a command.
     """
-    data = read(signed, user=user, by=by)
+    data = read(snapshot, user=user, by=by)
     return DecisionBasis(
-        was_shown=data is not None, data=(shown_to(by, user).data() if data is None else data) | {"source": source}
+        was_shown=data is not None, data=(snapshot_for(by, user).data() if data is None else data) | {"source": source}
     )
 
 

@@ -27,19 +27,19 @@ def propose(
     reason: str,
     reason_code: str = "",
     source: str = "",
-    shown: str | None = None,
-    signed: str = "",
+    expected_version: str | None = None,
+    snapshot: str = "",
 ) -> Proposal:
     """Propose a move that takes two people; ends the claim on the case.
 
-    shown: the `version_of` the user on which the person decided; None without a page. The rest: see
+    expected_version: the `version_of` the user on which the person decided; None without a page. The rest: see
     compliance.change_status.
     Raises RefusedError, also where no rule applies, and StaleError; nothing has changed then.
     """
     reason, reason_code = reason.strip(), reason_code.strip()
     compliance.require_permission(by)
     with compliance.refused_by_database(), transaction.atomic():
-        locked = compliance.lock(user.pk, shown=shown, by=by)
+        locked = compliance.lock(user.pk, expected_version=expected_version, by=by)
         compliance.check_move(locked.status, to_status)
         compliance.check_reason_code(reason_code, locked.status, to_status)
         compliance.check_reason(reason)
@@ -49,7 +49,7 @@ def propose(
             if present.is_open:
                 raise RefusedError(_("%(name)s has proposed this already.") % {"name": present.by.get_username()})
             Proposal.objects.filter(pk=present.pk).update(state=present.present_state)
-        basis = decision_basis.collect(user=locked, by=by, signed=signed, source=source)
+        basis = decision_basis.collect(user=locked, by=by, snapshot=snapshot, source=source)
         Claim.objects.filter(user=locked).delete()
         history_context.set_context(staff=by.get_username(), source=source)
         proposal = Proposal.objects.create(
@@ -67,23 +67,23 @@ def propose(
 def decide_or_propose(*, user: User, to_status: str, **decision: Any) -> StatusChange | Proposal:
     """Move a user's status, or propose the move where it takes two people.
 
-    decision: the other arguments of `propose`, of which `shown` is required. Raises RefusedError, StaleError.
+    decision: the other arguments of `propose`; `expected_version` is required. Raises RefusedError, StaleError.
     """
     if needs_two(user, to_status):
         return propose(user=user, to_status=to_status, **decision)
     return compliance.decide(user_id=user.pk, to_status=to_status, **decision)
 
 
-def approve(*, proposal_id: UUID, by: Staff, source: str = "", signed: str = "") -> StatusChange:
+def approve(*, proposal_id: UUID, by: Staff, source: str = "", snapshot: str = "") -> StatusChange:
     """Approve another person's proposal: the status moves, with the proposal's reason.
 
-    signed: see compliance.change_status.
+    snapshot: see compliance.change_status.
     Raises RefusedError, Proposal.DoesNotExist; nothing has changed then.
     """
     compliance.require_permission(by)
     with transaction.atomic():
         proposal = _locked(proposal_id)
-        if refusal := pair_of(proposal.by, by).why_not:
+        if refusal := pair_of(proposal.by, by).blocking_reason:
             raise RefusedError(refusal)
         return compliance.change_status(
             user=proposal.user,
@@ -92,7 +92,7 @@ def approve(*, proposal_id: UUID, by: Staff, source: str = "", signed: str = "")
             reason=proposal.reason,
             reason_code=proposal.reason_code,
             source=source,
-            signed=signed,
+            snapshot=snapshot,
             proposal=proposal,
         )
 

@@ -54,13 +54,13 @@ def open_requirement(
     due_in_days: int = DEFAULT_DUE_DAYS,
     by: Staff,
     source: str = "",
-    shown: str | None = None,
+    expected_version: str | None = None,
 ) -> Requirement:
     """Ask the partner for something; the claim on the case ends, as it waits for the partner.
 
     code: of RequirementCode. fields: columns of the profile. message: for the partner, in English, up to 500
     characters.
-    due_in_days: 1 to 90. shown: the `version_of` the user on which the person decided; None without a page.
+    due_in_days: 1 to 90. expected_version: the `version_of` the user on which the person decided; None without a page.
     source: the origin that the history names.
     Raises RefusedError, StaleError; nothing has changed then.
     """
@@ -68,8 +68,8 @@ def open_requirement(
     compliance.require_permission(by)
     _check_wording(code=code, fields=fields, message=message, due_in_days=due_in_days)
     with transaction.atomic():
-        locked = compliance.lock(user.pk, shown=shown, by=by)
-        if refusal := why_not_asked(locked):
+        locked = compliance.lock(user.pk, expected_version=expected_version, by=by)
+        if refusal := blocking_reason(locked):
             raise RefusedError(refusal)
         Claim.objects.filter(user=locked).delete()
         history_context.set_context(staff=by.get_username(), source=source)
@@ -87,7 +87,7 @@ def open_requirement(
     return requirement
 
 
-def why_not_asked(user: User) -> str:
+def blocking_reason(user: User) -> str:
     """Why the partner cannot be asked anything about this user; empty if it can."""
     if user.status in ENDED_STATUSES:
         return _("Nothing is asked about a user who is %(status)s.") % {"status": user.status}
@@ -99,11 +99,11 @@ def why_not_asked(user: User) -> str:
 
 
 def close_requirement(
-    *, requirement_id: UUID, by: Staff, note: str = "", source: str = "", shown: str | None = None
+    *, requirement_id: UUID, by: Staff, note: str = "", source: str = "", expected_version: str | None = None
 ) -> RequirementClosure:
     """Close a requirement: it was answered to satisfaction, or is withdrawn.
 
-    note: up to 500 characters, for staff. source, shown: see open_requirement.
+    note: up to 500 characters, for staff. source, expected_version: see open_requirement.
     Raises RefusedError, StaleError, Requirement.DoesNotExist; nothing has changed then.
     """
     note = note.strip()
@@ -112,7 +112,7 @@ def close_requirement(
         raise RefusedError(_("The note must be at most %(most)s characters.") % {"most": CLOSURE_NOTE_LENGTH})
     with transaction.atomic():
         requirement = Requirement.objects.get(pk=requirement_id)
-        compliance.lock(requirement.user_id, shown=shown, by=by)
+        compliance.lock(requirement.user_id, expected_version=expected_version, by=by)
         if RequirementClosure.objects.filter(pk=requirement_id).exists():
             raise RefusedError(_("This requirement is closed already."))
         history_context.set_context(staff=by.get_username(), source=source)

@@ -20,7 +20,12 @@ def attempt(user: User, shown: str, by: Staff, barrier: Barrier) -> Any:
         connection.ensure_connection()
         barrier.wait()
         return decide(
-            user_id=user.pk, shown=shown, to_status=Status.ACTIVE, reason="Papers seen.", by=by, source="test"
+            user_id=user.pk,
+            expected_version=shown,
+            to_status=Status.ACTIVE,
+            reason="Papers seen.",
+            by=by,
+            source="test",
         )
     except StaleError as stale:
         return stale

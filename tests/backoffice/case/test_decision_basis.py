@@ -110,13 +110,13 @@ def test_what_no_page_has_shown_is_not_kept_as_shown(
 ) -> None:
     client = client_of(reviewer)
     if shown == "of another user":
-        shown = decision(client, User.objects.get(pk=create_user().json()["userId"]))["shown"]
+        shown = decision(client, User.objects.get(pk=create_user().json()["userId"]))["snapshot"]
     elif shown == "of another person":
-        shown = decision(client_as("reviewer"), user)["shown"]
+        shown = decision(client_as("reviewer"), user)["snapshot"]
     elif shown == "of another version":
-        shown = decision(client, user)["shown"]
+        shown = decision(client, user)["snapshot"]
         api.patch("/v1/users/ada", {"city": "Ottawa"})
-    client.post(decide_url(user), decision(client, user, shown=shown))
+    client.post(decide_url(user), decision(client, user, snapshot=shown))
     assert kept().was_shown is False
 
 
@@ -124,8 +124,8 @@ def test_a_page_signs_what_it_sends_back(user: User, reviewer: Staff) -> None:
     client = client_of(reviewer)
     form = decision(client, user)
     forged = signing.dumps({"user": str(user.pk), "staff": reviewer.pk, "data": {}}, salt="another")
-    assert form["shown"]
-    client.post(decide_url(user), form | {"shown": forged})
+    assert form["snapshot"]
+    client.post(decide_url(user), form | {"snapshot": forged})
     assert kept().was_shown is False
 
 
@@ -252,4 +252,4 @@ def test_a_simulated_decision_has_none(db: None, transport: Transport) -> None:
 @pytest.mark.parametrize("role", ["viewer", "auditor"])
 def test_only_those_who_decide_are_sent_what_a_form_sends_back(role: str, user: User) -> None:
     client: Client = client_as(role)
-    assert 'name="shown"' not in page_of(client, user)
+    assert 'name="snapshot"' not in page_of(client, user)

@@ -185,10 +185,12 @@ def test_a_page_from_before_the_answer_is_stale(user: User, staff: Staff) -> Non
     shown = version_of(user)
     answer(requirement)
     with pytest.raises(StaleError):
-        compliance.decide(user_id=user.pk, shown=shown, to_status="active", by=staff, source="request 1", **APPROVED)
+        compliance.decide(
+            user_id=user.pk, expected_version=shown, to_status="active", by=staff, source="request 1", **APPROVED
+        )
     user.refresh_from_db()
     compliance.decide(
-        user_id=user.pk, shown=version_of(user), to_status="active", by=staff, source="request 2", **APPROVED
+        user_id=user.pk, expected_version=version_of(user), to_status="active", by=staff, source="request 2", **APPROVED
     )
 
 
