@@ -14,7 +14,7 @@ WEBHOOK = {
     "description": "Staging",
     "state": "active",
 }
-# Not a secret of anything.
+# This is an example: no webhook has this secret.
 SECRET = f"whsec_{'QUFB' * 10}QUE="
 NEW_WEBHOOK = OpenApiExample(
     "A webhook", value={name: WEBHOOK[name] for name in ("url", "types", "description")}, request_only=True

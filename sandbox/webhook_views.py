@@ -225,7 +225,7 @@ class WebhookTest(WebhookView):
         try:
             self.job = delivering.begin_test(endpoint=self.endpoint, is_only=True)
         except delivering.BusyError:
-            # Not for the alerts.
+            # The alerts do not count it.
             request_context.is_simulated = True
             raise UnavailableError from None
         return {}

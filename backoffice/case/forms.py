@@ -114,7 +114,7 @@ _BUTTONS = {
     (Status.REJECTED, Status.PENDING_COMPLIANCE): Button(_("Reopen"), _("The case returns to the queue.")),
 }
 _SECOND_PERSON = _("Another person approves or declines it, within 72 hours.")
-# Where a move takes two people.
+# These are the buttons of moves that take two people.
 _PROPOSALS = {
     (Status.PENDING_COMPLIANCE, Status.ACTIVE): Button(_("Propose approval"), _SECOND_PERSON, "case-good", "a"),
     (Status.SUSPENDED, Status.ACTIVE): Button(_("Propose reinstatement"), _SECOND_PERSON, "case-good"),

@@ -72,7 +72,7 @@ class ProposalAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("note"))
     def proposer_note(self, proposal: Proposal) -> str:
-        # Not `note`, which is a field: of who declines.
+        # The name `note` is taken by a field, which holds the note of the person who declines.
         return one_line(note_of(proposal))
 
     @admin.action(description=_("Approve"), permissions=["decide"])

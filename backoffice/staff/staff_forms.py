@@ -45,7 +45,7 @@ class StaffForm(forms.ModelForm):  # type: ignore[type-arg]
             or any(group.name == ADMINISTRATOR for group in cleaned["groups"])
         )
         if self.instance.pk and not stays:
-            # In the transaction of the admin's page.
+            # The admin's page opens the transaction.
             require_other_administrator(self.instance)
         return cleaned
 

@@ -28,7 +28,7 @@ def breadcrumbs(context: RequestContext) -> list[Crumb]:
     crumbs = [Crumb(str(item["title"]), item["link"]) for item in here[:1]]
     row = context.get("original")
     name = context.get("page_name") or (row if row and not isinstance(row, str) else context.get("title"))
-    # Not for the page of the sidebar's line itself.
+    # The page of the sidebar's line itself has no link to it.
     above = [] if crumbs and str(name) == crumbs[0].title else crumbs
     return [*above, Crumb(str(name or ""))]
 

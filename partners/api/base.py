@@ -75,7 +75,7 @@ class PartnerAPIView(APIView):
             handler = self.get_handler()
             self.request.read_body()
             self.perform_authentication(self.request)
-            # In place of DRF's order: a refused request is counted too.
+            # This differs from DRF's order: a refused request is counted too.
             self.check_throttles(self.request)
             self.check_permissions(self.request)
             self.sandbox.before(waits_in_transaction=self.is_under_key)

@@ -46,7 +46,7 @@ class RequestMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Handle a request."""
         begun = time.perf_counter()
-        # Not a secret; a system call for randomness would release the GIL.
+        # The id is no secret; a system call for randomness would release the GIL.
         request_id = str(uuid.UUID(int=random.getrandbits(128), version=4))
         request.request_id = request_id  # type: ignore[attr-defined]
         request_context.begin(request_id)

@@ -34,7 +34,7 @@ class JsonResponse(HttpResponse):
 
     def __init__(self, status: int, body: bytes, headers: Mapping[str, str] = {}) -> None:
         """headers: in addition to Content-Type and Content-Length, without which servers would send chunks."""
-        # In place of HttpResponse.__init__.
+        # These lines replace HttpResponse.__init__.
         self.headers = PlainHeaders({"Content-Type": JSON, "Content-Length": str(len(body)), **headers})
         self.status_code = status
         self.cookies = SimpleCookie()

@@ -25,7 +25,7 @@ class RuleField(serializers.Field[Any, Any, Any, Any]):
     rule: takes the JSON value, raises Django's ValidationError. schema: of the OpenAPI document.
     """
 
-    # In English whatever language is active; DRF translates its own texts.
+    # These are English whatever language is active; DRF translates its own texts.
     default_error_messages: ClassVar[dict[str, Any]] = {
         "required": "This field is required.",
         "null": "Must be a string.",

@@ -31,7 +31,7 @@ Fields = Mapping[str, serializers.Field[Any, Any, Any, Any]]
 _CODES = {"null": "type"}
 
 
-# Without a pattern: generated clients apply it to the text that they write of a parsed time.
+# There is no pattern: generated clients would apply it to the text that they write of a parsed time.
 INSTANT = {"type": "string", "format": "date-time"}
 
 
@@ -227,7 +227,7 @@ def _columns(serializer_class: type[RowSerializer[Any]]) -> _Columns:
         if isinstance(field, serializers.Serializer):
             columns = [f"{field.source}_{inner.source}" for inner in field.fields.values()]
             nested.append((name, tuple(field.fields), attrgetter(*columns)))
-        # In place of a nested one, until that is made.
+        # The column takes the place of a nested one, until that is made.
         sources.append(columns[0])
     return _Columns(
         tuple(fields),

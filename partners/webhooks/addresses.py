@@ -67,7 +67,7 @@ _REFUSED_IPV4 = tuple(
         "203.0.113.0/24",
         "224.0.0.0/4",
         "240.0.0.0/4",
-        # In no registry: in Azure, the host responds at it.
+        # No registry has it: in Azure, the host responds at it.
         "168.63.129.16/32",
     )
 )
@@ -223,7 +223,7 @@ def _look_up(host: str, port: int) -> Future[list[Address]]:
             return
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            # Without an address's zone, which only link-local ones have.
+            # The zone is cut off, which only link-local addresses have.
             future.set_result(list(dict.fromkeys(ip_address(str(row[4][0]).partition("%")[0]) for row in found)))
         except Exception as error:  # noqa: BLE001 - raised where the result is read
             future.set_exception(error)

@@ -61,7 +61,7 @@ def skip_due(*, endpoint: WebhookEndpoint) -> int:
 def lock(endpoints: Iterable[UUID]) -> list[WebhookEndpoint]:
     """Lock endpoints until the transaction ends; return them."""
     rows = WebhookEndpoint.objects.select_for_update(no_key=True).filter(pk__in=set(endpoints))
-    # In one order, as two processes may lock the same.
+    # Two processes may lock the same rows, so they do it in one order.
     return list(rows.order_by("pk"))
 
 

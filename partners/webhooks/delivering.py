@@ -28,7 +28,7 @@ from partners.webhooks.sending import Sender
 
 log = structlog.get_logger("partners.webhooks.delivering")
 
-# At once, by this process. Each takes a socket or two.
+# This process sends so many at once. Each takes a socket or two.
 MAX_SENDS = 400
 # Between two cycles without work: an event is in the feed within 2 s.
 IDLE_SECONDS = 0.3

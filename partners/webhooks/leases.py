@@ -28,8 +28,9 @@ WINDOW = 50
 # The commit need not reach the disk: what a crash of the database loses is done again, by what it leaves.
 WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)"
 
-# At random, so that each gets its turn where not all get one. Tests are sent to disabled endpoints and partners too.
-# Not EXISTS, which the planner may turn into a read of all due deliveries.
+# The order is random, so that each gets its turn where not all get one. Tests are sent to disabled endpoints and
+# partners too.
+# The planner may turn EXISTS into a read of all due deliveries.
 _LOCK = f"""
     SELECT array_agg(id), {WITHOUT_FLUSH} FROM (
         SELECT id FROM partners_webhookendpoint endpoint

@@ -19,9 +19,9 @@ from partners.webhooks.schedule import delay_after
 log = structlog.get_logger("partners.webhooks.results")
 
 MAX_ATTEMPTS_KEPT = 20
-# Without a success while attempts fail; then the endpoint is disabled.
+# An endpoint is disabled whose attempts have failed for so long without a success.
 MAX_FAILING = timedelta(days=5)
-# On so many days (of UTC) attempts must have failed then: an endpoint without events for days is not disabled by one.
+# Attempts must have failed on so many days (of UTC): after days without events, one failure disables no endpoint.
 MIN_FAILING_DAYS = 3
 # A busy endpoint's last success is not written with each.
 _SUCCESS_PRECISION = timedelta(seconds=1)

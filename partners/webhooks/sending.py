@@ -39,7 +39,7 @@ _NEXT_ADDRESS_SECONDS = 0.25
 # How long the other side may take to close TLS, after the attempt.
 _CLOSING_SECONDS = 1.0
 _RETRY_AFTER_STATUSES = (429, 503)
-# In this order, since most are kinds of later ones.
+# The order matters, since most are kinds of later ones.
 _ERRORS: tuple[tuple[type[Exception], str], ...] = (
     (TimeoutError, "timeout"),
     (addresses.RefusedAddressError, "address"),
@@ -53,7 +53,7 @@ _ERRORS: tuple[tuple[type[Exception], str], ...] = (
 _CERTIFICATE_ERRORS = {
     10: "tlsExpired",
     18: "tlsSelfSigned",
-    # Without an intermediate certificate, or by an authority that is not trusted: OpenSSL cannot tell them apart.
+    # OpenSSL cannot tell a missing intermediate certificate from an authority that is not trusted.
     20: "tlsIssuer",
     21: "tlsIssuer",
     # The receiver sent its authority's own certificate, which is not trusted.

@@ -42,7 +42,7 @@ class DocumentProblem(models.TextChoices):
 
 _failures = Counter("psi_document_faults", "Downloads that ended because the file could not be sent whole.", ["cause"])
 for _cause in DocumentProblem:
-    # From 0 on: Prometheus takes the first value of a series for no increase.
+    # Each series begins at 0: Prometheus takes the first value of a series for no increase.
     _failures.labels(_cause.value)
 
 

@@ -165,7 +165,7 @@ class UserSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
             schema["required"] = [field for field in fields if field in whole["required"]]
         if direction == "request":
             schema["additionalProperties"] = False
-        # Without allOf, of which code generators make an intersection of types.
+        # Code generators make an intersection of types of allOf, so there is none.
         return schema | _address_in("CA") | {"else": _address_in("US")} if name == "NewUser" else schema
 
 
@@ -193,7 +193,7 @@ def _address_in(country: str) -> dict[str, Any]:
                 "postalCode": {"pattern": f"^{form.pattern.removeprefix('^').removesuffix('$')}$"},
                 "province": {"enum": sorted({province.code for province in rules.provinces.values()})},
             },
-            # Without this, linters assume that the properties are complete.
+            # Linters would assume that the properties are complete.
             "additionalProperties": True,
         },
     }

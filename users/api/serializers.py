@@ -151,7 +151,7 @@ class UserSerializer(StrictSerializer[Profile | UserSummary]):
         if country is None or "country" in errors:
             return
         rules, unfit = rules_for(country), []
-        # To the stored country, the stored address belongs, whatever the libraries' data says today.
+        # The stored address belongs to the stored country, whatever the libraries' data says today.
         is_moved = self.instance is not None and country != getattr(self.instance, "country", None)
         for name, column, rule in (
             ("postalCode", "postal_code", rules.postal_code),

@@ -26,7 +26,7 @@ from users.profile.names import name_query
 MAX_USERS_OF_RECORDS = 100
 MAX_PREFIX_MATCHES = 1_000
 
-# Without the table's name: Django may give it an alias.
+# The columns lack the table's name: Django may give it an alias.
 _EXTERNAL_ID, _LOWER_ID = 'LOWER(external_id COLLATE "C")', 'LOWER(%s COLLATE "C")'
 _EMAIL, _LOWER = "LOWER(email)", "LOWER(%s)"
 _DOMAIN = "SPLIT_PART(LOWER(email), '@', 2)"

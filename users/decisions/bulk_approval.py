@@ -81,7 +81,7 @@ def users_with_unseen_flags(user_ids: Collection[UUID]) -> set[UUID]:
     created or changed. Flags that the approver may not see count too.
     """
     pending = User.objects.filter(pk__in=user_ids, status=Status.PENDING_COMPLIANCE).annotate(
-        # By anybody who may decide: they all see identity, and so all risk flags (users/staff/roles.py).
+        # Anybody who may decide counts: they all see identity, and so all risk flags (users/staff/roles.py).
         opened_at=Func("pk", None, "status_since", function="users_opened_at", output_field=DateTimeField()),
         same_email_at=_last_change(same_email(OuterRef("email"), **OTHERS)),
         same_person_at=_last_change(same_person(OuterRef("name_key"), OuterRef("date_of_birth"), **OTHERS)),

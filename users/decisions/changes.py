@@ -89,7 +89,7 @@ def since_decision(user: User, decision: StatusChange | None, *, sees_identity: 
     if user.profile_changed_at is None or user.profile_changed_at <= since:
         return Changes(decision, since, ())
     history = UserEvent.objects.filter(pgh_obj=user).order_by("pgh_id")
-    # Not by the event's time: changes of one transaction share an instant.
+    # The event's time would not do: changes of one transaction share an instant.
     before: Any = (history.filter(status_since=since) if decision else history).first()
     return Changes(decision, since, tuple(differences(before, user, sees_identity=sees_identity)) if before else ())
 

@@ -10,7 +10,7 @@ _WAITING = """
     SELECT count(*), coalesce(max(extract(epoch FROM now() - created_at)), 0)::float8
       FROM ({open}) AS waiting (created_at)
 """
-# By its partial index.
+# A partial index of common makers serves it.
 _COMMON_MAKER = """
     SELECT count(*) FROM users_statuschange WHERE common_maker <> '' AND created_at > now() - interval '1 day'
 """

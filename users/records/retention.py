@@ -20,7 +20,7 @@ from users.models.statuses import ENDED_STATUSES
 LOCK_SECONDS = 3
 LOCK_NOT_AVAILABLE = "55P03"
 
-# By the index `user_retention`. Calendar years differ by a day at most from those that are counted back.
+# The index `user_retention` serves it. Calendar years differ by a day at most from those that are counted back.
 _DUE = f"""
     SELECT partner.slug, u.external_id, u.id, clock.due_at, {IS_HELD.format(user="u")}
       FROM users_user u

@@ -76,7 +76,7 @@ def open_requirement(
         requirement = Requirement.objects.create(
             user=locked,
             code=code,
-            # In the order of the profile, each once.
+            # The columns are kept in the order of the profile, each once.
             fields=[column for column in PROFILE_COLUMNS if column in fields],
             message=message,
             due_in_days=due_in_days,

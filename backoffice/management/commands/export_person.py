@@ -32,7 +32,7 @@ class Command(ServiceCommand):
         if not (staff.is_active and staff.has_perms(person_copy.PERMISSIONS)):
             raise CommandError(f"{staff.get_username()} may not export users with their documents.")
         try:
-            # For its owner alone: it holds personal data.
+            # Only its owner may read it: it holds personal data.
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except OSError as error:
             raise CommandError(f"{output}: {error.strerror}.") from error

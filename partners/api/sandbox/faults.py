@@ -43,7 +43,7 @@ def requested_fault(request: PartnerRequest) -> Fault | None:
         return None
     if value not in set(Fault):
         raise invalid_parameter(HEADER, NOT_A_FAULT, "notAllowed")
-    # Not for the alerts.
+    # The alerts do not count it.
     request_context.is_simulated = True
     return Fault(value)
 
