@@ -73,11 +73,24 @@ def test_the_second_person_gives_one_of_the_last_ten_minutes(create_user: Callab
         proposal = proposals.propose(user=user, to_status="active", by=first, reason="Seen.")
         grow_stale(client, seconds=10 * 60)
         asked = client.post(reverse("backoffice_approve_proposal", args=(user.pk,)), {"proposal": str(proposal.pk)})
+        assert asked_for(client, asked) == "10"
         user.refresh_from_db()
         assert user.status == "pendingCompliance"
         confirm(client, asked)
         user.refresh_from_db()
         assert user.status == "active"
+
+
+def asked_for(client: Client, asked: Any) -> str:
+    """Within how many minutes, as the page says to which a person was sent."""
+    page = client.get(asked.headers["Location"]).content.decode()
+    return page.partition("was verified within the last ")[2].partition(" minutes")[0]
+
+
+def test_the_page_says_a_quarter_of_an_hour_where_it_is_that(partner: Partner) -> None:
+    client = inside(enrolled())
+    grow_stale(client)
+    assert asked_for(client, issue(client, partner)) == "15"
 
 
 def test_rotating_asks_for_one_too(partner: Partner) -> None:

@@ -272,6 +272,7 @@ def proposal_to_approve(company: OidcProvider, create_user: Callable[..., Respon
     assert asked.headers["Location"].startswith(CONFIRM)
     page = client.get(asked.headers["Location"]).content.decode()
     assert f'href="{LOGIN}?next={path.replace("/", "%2F")}"' in page
+    assert "verified within the last 10 minutes" in page
     return client, user, path
 
 
