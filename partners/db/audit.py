@@ -133,7 +133,7 @@ def tracked(
     by mere use. action: the first part of the actions, such as `partner`. object: SQL with the columns of NEW.
     detail: further values of a line, SQL by name. hidden: fields whose values the line leaves out. shown: those that
     the line names; all by default. app_label: the app of the history, for a proxy of a library's model.
-    goes_with_row: whether the history of a row that is deleted may be deleted too.
+    goes_with_row: whether the history of a row that is deleted is deleted too; the audit log keeps its lines.
     """
     events = [InsertEvent(), UpdateEvent()] + ([DeleteEvent()] if labels.removed else [])
     for event, label in zip(("created", "changed", "removed"), labels, strict=True):
@@ -146,6 +146,10 @@ def tracked(
         named_columns = fields if shown is None else shown
         gone = f"NOT EXISTS (SELECT FROM {model._meta.db_table} WHERE id = OLD.pgh_obj_id)"  # noqa: SLF001
         app = app_label or model._meta.app_label  # noqa: SLF001 - Django's public name for it
+        if goes_with_row:
+            goes = f"DELETE FROM {app}_{named.lower()} WHERE pgh_obj_id = OLD.id; RETURN NULL;"
+            trigger = PermanentTrigger(name="history_goes", when=pgtrigger.After, operation=pgtrigger.Delete, func=goes)
+            pgtrigger.register(trigger)(model)
         pghistory.create_event_model(
             model,
             *events,

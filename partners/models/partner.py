@@ -159,12 +159,6 @@ _KEY_TRIGGERS = [
         pgtrigger.Delete,
         deletable=f"least(OLD.revoked_at, OLD.expires_at) < now() - interval '{KEY_DAYS} days'",
     ),
-    PermanentTrigger(
-        name="history_goes",
-        when=pgtrigger.After,
-        operation=pgtrigger.Delete,
-        func="DELETE FROM partners_apikeyevent WHERE pgh_obj_id = OLD.id; RETURN NULL;",
-    ),
     *(
         PermanentTrigger(
             name=name,

@@ -40,6 +40,7 @@ class DisabledReason(models.TextChoices):
     shown=("url", "types", "description", "disabled_reason", "removed_at"),
     # The path may be confidential.
     hidden=("url",),
+    goes_with_row=True,
 )
 class WebhookEndpoint(models.Model):
     """A URL of a partner that events are sent to (partners/webhooks/endpoints.py)."""
@@ -120,6 +121,7 @@ class WebhookEndpoint(models.Model):
     labels=Labels(_("Webhook secret issued"), _("Webhook secret changed")),
     object="NEW.endpoint_id::text",
     shown=("expires_at",),
+    goes_with_row=True,
 )
 class WebhookSecret(models.Model):
     """A secret that signs the deliveries of an endpoint, encrypted; while the old one is in force there are two."""

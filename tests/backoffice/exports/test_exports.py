@@ -11,7 +11,9 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from backoffice.exports import downloads, evidence_pack, records, user_lists
@@ -25,7 +27,8 @@ from tests.support.plans import UNORDERED, planning_without
 from tests.support.staff import ROLES, client_as, client_of
 from tests.users.staff_login.test_login import enrolled, inside
 from tests.users.staff_login.test_reauthentication import confirm, grow_stale
-from users.models import AccessRecord, Status, User
+from users.models import AccessKind, AccessRecord, Status, User
+from users.requirements.requirements import close_requirement
 
 FORM = "/admin/exports/"
 CSV, NDJSON = f"{FORM}users.csv", f"{FORM}users.ndjson"
@@ -393,6 +396,35 @@ def test_a_pack_is_streamed_row_by_row(ada: User, monkeypatch: pytest.MonkeyPatc
     response.close()
     assert sent > 0
     assert made < 1_000_000
+
+
+def test_a_pack_takes_no_more_statements_for_more_requirements(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One for each part, and one for each batch of answers: a user has at most 1,000 requirements of 100 answers."""
+    staff = factories.StaffFactory.create(role="auditor")
+
+    def ask(count: int) -> None:
+        for _ in range(count):
+            requirement = factories.RequirementFactory.create(user=ada)
+            for number in range(3):
+                factories.answer(requirement, f"Note {number}.")
+            close_requirement(requirement_id=requirement.pk, by=requirement.by)
+
+    def statements() -> int:
+        access = factories.AccessRecordFactory.create(kind=AccessKind.EXPORTED, user=ada, staff=staff)
+        with CaptureQueriesContext(connection) as sent:
+            for _name, chunks in evidence_pack.files(ada.pk, access):
+                assert list(chunks)
+        return len(sent)
+
+    # Then the account's permissions are known.
+    statements()
+    ask(1)
+    of_one = statements()
+    ask(12)
+    assert statements() == of_one
+    monkeypatch.setattr(evidence_pack, "_BATCH_SIZE", 13)
+    # 39 answers are three batches, read for the page and for the data.
+    assert statements() == of_one + 2 * 2
 
 
 def test_the_form_names_the_contents_of_a_pack(ada: User) -> None:

@@ -184,6 +184,41 @@ def test_a_claim_of_somebody_else_is_respected_or_taken_over(user: User, first: 
     assert (taken.staff, taken.detail) == (second, f"Taken over from {first.username}.")
 
 
+def command_line(command: str, user: User, proposer: Staff) -> tuple[str, ...]:
+    """A command about the user's case; what it needs beforehand is by the proposer."""
+    case = (user.partner.slug, user.external_id)
+    if command == "propose_user_status":
+        return (command, *case, "active", "--reason", "Seen.")
+    if command == "approve_proposal":
+        return (command, str(propose(user, proposer).pk))
+    if command == "request_information":
+        return (command, *case, "--code", "purposeOfUse")
+    return (command, str(factories.RequirementFactory.create(user=user, by=proposer).pk))
+
+
+@pytest.mark.parametrize(
+    "command", ["propose_user_status", "approve_proposal", "request_information", "close_requirement"]
+)
+def test_each_command_about_a_case_respects_a_claim_or_takes_it_over(
+    user: User, first: Staff, second: Staff, command: str
+) -> None:
+    arguments = command_line(command, user, first)
+    # Acts of before have ended a claim of before.
+    claims.claim(user=user, staff=first)
+    assert f"{first.username} has claimed this case" in refusal(*arguments, "--by", second.username)
+    outcome(*arguments, "--by", second.username, "--take-over")
+    taken = AccessRecord.objects.filter(user=user, kind=AccessKind.CLAIMED).latest("id")
+    assert (taken.staff, taken.detail) == (second, f"Taken over from {first.username}.")
+
+
+def test_a_command_that_is_refused_takes_nothing_over(user: User, first: Staff, second: Staff) -> None:
+    claims.claim(user=user, staff=first)
+    second.groups.clear()
+    refusal(*command_line("propose_user_status", user, first), "--by", second.username, "--take-over")
+    assert claims.holder(user) == first
+    assert AccessRecord.objects.filter(user=user, kind=AccessKind.CLAIMED).count() == 1
+
+
 @pytest.mark.parametrize("command", ["propose_user_status", "change_user_status"])
 def test_a_reason_code_is_one_of_the_moves(user: User, first: Staff, command: str) -> None:
     arguments = (user.partner.slug, user.external_id, "active", "--reason", "x", "--by", first.username)
