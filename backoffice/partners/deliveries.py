@@ -7,7 +7,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -28,6 +27,7 @@ from backoffice.partners.webhook_columns import (
 )
 from backoffice.partners.webhooks import MAY_RETRY
 from partners.models import DeliveryState, EventType, WebhookDelivery
+from partners.refusals import RefusedError
 from partners.webhooks import deliveries
 
 # A page is reloaded while an attempt is due so soon, or was due so recently.
@@ -121,7 +121,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         """Have the delivery attempted now."""
         try:
             count = deliveries.retry(endpoint=delivery.endpoint, delivery=delivery)
-        except ValidationError:
+        except RefusedError:
             count = 0
         if not count:
             messages.warning(request, _("The delivery cannot be attempted again."))

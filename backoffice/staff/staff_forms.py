@@ -6,6 +6,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
+from partners.refusals import RefusedError
 from users.staff.roles import ROLES
 from users.staff.staff_access import ADMINISTRATOR, REASON_LENGTH, require_other_administrator
 
@@ -46,7 +47,10 @@ class StaffForm(forms.ModelForm):  # type: ignore[type-arg]
         )
         if self.instance.pk and not stays:
             # The admin's page opens the transaction.
-            require_other_administrator(self.instance)
+            try:
+                require_other_administrator(self.instance)
+            except RefusedError as refusal:
+                raise ValidationError(str(refusal)) from None
         return cleaned
 
     def clean_email(self) -> str:

@@ -36,14 +36,14 @@ STREAMED, UNKNOWN, ZIP64 = 8, 0xFFFFFFFF, struct.pack("<HHQQ", 1, 16, 0, 0)
 HEADER, DESCRIPTOR, END = struct.Struct("<4s5H3L2H"), struct.Struct("<4sLQQ"), struct.Struct("<4s4H2LH")
 
 
-class RefusedError(Exception):
+class NotVerifiedError(Exception):
     """The pack is not as the service made it. Its text has nothing that the pack's maker wrote but plain names."""
 
 
 def require(condition: object, text: str) -> None:
-    """Raise RefusedError with this text unless the condition holds."""
+    """Raise NotVerifiedError with this text unless the condition holds."""
     if not condition:
-        raise RefusedError(text)
+        raise NotVerifiedError(text)
 
 
 def entries_of(file: BinaryIO) -> dict[str, tuple[zipfile.ZipInfo, int]]:
@@ -116,7 +116,7 @@ def read(file: BinaryIO, entries: dict[str, tuple[zipfile.ZipInfo, int]], name: 
 
 
 def verify(file: BinaryIO, public_key: Ed25519PublicKey | None) -> tuple[str, str, int]:
-    """Return user, time and number of parts of a pack. Raises RefusedError, and others if the archive is damaged."""
+    """Return user, time and number of parts of a pack. Raises NotVerifiedError, or others for a damaged archive."""
     entries = entries_of(file)
     manifest = read(file, entries, MANIFEST)
     if public_key is not None:
@@ -124,7 +124,7 @@ def verify(file: BinaryIO, public_key: Ed25519PublicKey | None) -> tuple[str, st
             public_key.verify(base64.b64decode(read(file, entries, SIGNATURE), validate=True), manifest)
         except (InvalidSignature, ValueError):
             text = "The signature does not fit: another key signed, or the manifest was altered."
-            raise RefusedError(text) from None
+            raise NotVerifiedError(text) from None
     content = json.loads(manifest)
     user, time, parts = content["userId"], content["exportedAt"], content["parts"]
     # Printed below.
@@ -144,18 +144,18 @@ def verify(file: BinaryIO, public_key: Ed25519PublicKey | None) -> tuple[str, st
 
 
 def public_key_of(path: str) -> Ed25519PublicKey:
-    """Return the service's public key. Raises RefusedError."""
+    """Return the service's public key. Raises NotVerifiedError."""
     try:
         with Path(path).open("rb") as file:
             content = file.read(CHUNK)
     except OSError:
-        raise RefusedError("The public key's file cannot be read. Save it from the service's /docs/keys.") from None
+        raise NotVerifiedError("The public key's file cannot be read. Save it from the service's /docs/keys.") from None
     require(b"not signed" not in content, "The service had no key when this file was saved: it signed no packs.")
     key: Any = None
     with suppress(Exception):
         key = load_pem_public_key(content)
     if not isinstance(key, Ed25519PublicKey):
-        raise RefusedError("This is no public key of the service. Save it from its /docs/keys.")
+        raise NotVerifiedError("This is no public key of the service. Save it from its /docs/keys.")
     return key
 
 
@@ -165,12 +165,12 @@ def main(arguments: list[str]) -> int | str | None:
         return __doc__
     try:
         key = public_key_of(arguments[1]) if arguments[1:] else None
-    except RefusedError as error:
+    except NotVerifiedError as error:
         return f"NOT VERIFIED: {error}"
     try:
         with Path(arguments[0]).open("rb") as file:
             user, time, count = verify(file, key)
-    except RefusedError as error:
+    except NotVerifiedError as error:
         return f"REFUSED: {error}"
     except OSError:
         return "REFUSED: The pack's file cannot be read."

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from datetime import datetime
 from uuid import UUID
 
-from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
@@ -17,6 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from partners.db import audit
 from partners.models import DeliveryState, WebhookDelivery, WebhookEndpoint
+from partners.refusals import RefusedError
 
 TEST_TYPE = "webhook.test"
 TESTED = audit.register("webhook.tested", gettext_lazy("Webhook test sent"))
@@ -33,11 +33,11 @@ def retry(*, endpoint: WebhookEndpoint, since: datetime | None = None, delivery:
     """Have deliveries attempted now that failed, or wait for their next attempt; return their number.
 
     since: only those created since then. delivery: only this one. One that failed gets one more attempt.
-    Raises ValidationError for an endpoint that is disabled: what is due then is skipped when it is enabled.
+    Raises RefusedError for an endpoint that is disabled: what is due then is skipped when it is enabled.
     """
     with transaction.atomic():
         if not all(locked.is_active for locked in lock([endpoint.pk])):
-            raise ValidationError(_("The webhook is disabled."))
+            raise RefusedError(_("The webhook is disabled."))
         chosen = _unleased(endpoint).filter(event__isnull=False)
         if since is not None:
             chosen = chosen.filter(created_at__gte=since)

@@ -1,7 +1,7 @@
 """What administrators do with the access of others: invite again, reset second factors, end sessions, disable, enable.
 
 Each act ends in one line of the audit log with its reason. by: the administrator, who has verified a second factor;
-None for an operator's command. All raise ValidationError.
+None for an operator's command. All raise RefusedError, and ValidationError for a reason that is empty or too long.
 """
 
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from partners.db import audit
+from partners.refusals import RefusedError
 from users.cases import claims
 from users.decisions import proposals
 from users.models import Staff
@@ -42,7 +43,7 @@ def invite_again(*, staff: Staff, reason: str, by: Staff | None = None) -> Staff
     """Take the password away and end the sessions, for a new invitation link. Second factors stay."""
     staff = _lock(staff, by)
     if not (staff.is_active and staff.is_staff):
-        raise ValidationError(_("The account is disabled."))
+        raise RefusedError(_("The account is disabled."))
     _take_password(staff)
     _record(INVITED, staff, reason, sessions=sessions.end_all(staff.pk))
     return staff
@@ -82,7 +83,7 @@ def disable(*, staff: Staff, reason: str, by: Staff | None = None) -> Disabled:
     require_other_administrator(staff)
     staff = _lock(staff, by)
     if not staff.is_active:
-        raise ValidationError(_("The account is disabled already."))
+        raise RefusedError(_("The account is disabled already."))
     # A disabled account releases nothing.
     released = claims.release_all(holder=staff, by=by)
     staff.is_active = False
@@ -104,7 +105,7 @@ def enable(*, staff: Staff, reason: str, by: Staff | None = None) -> None:
     """Enable a disabled account. Its password and second factor are those that it had."""
     staff = _lock(staff, by)
     if staff.is_active:
-        raise ValidationError(_("The account is enabled already."))
+        raise RefusedError(_("The account is enabled already."))
     staff.is_active = True
     staff.save(update_fields=["is_active"])
     _record(ENABLED, staff, reason)
@@ -118,11 +119,11 @@ def administrators() -> QuerySet[Staff]:
 
 
 def require_other_administrator(staff: Staff) -> None:
-    """Raises ValidationError where this account is the only one that administers staff. In a transaction."""
+    """Raises RefusedError where this account is the only one that administers staff. In a transaction."""
     # Locked, so that two administrators cannot disable each other at the same time.
     present = list(administrators().select_for_update(no_key=True))
     if staff in present and len(present) == 1:
-        raise ValidationError(_("This is the only active administrator: make another one first."))
+        raise RefusedError(_("This is the only active administrator: make another one first."))
 
 
 def _lock(staff: Staff, by: Staff | None) -> Staff:
@@ -132,9 +133,9 @@ def _lock(staff: Staff, by: Staff | None) -> Staff:
 
 def _require_colleague(staff: Staff, by: Staff | None) -> None:
     if by is not None and by.pk == staff.pk:
-        raise ValidationError(_("This is your own account: ask another administrator."))
+        raise RefusedError(_("This is your own account: ask another administrator."))
     if by is not None and staff.is_superuser and not by.is_superuser:
-        raise ValidationError(_("Only superusers change the accounts of superusers."))
+        raise RefusedError(_("Only superusers change the accounts of superusers."))
 
 
 def _take_password(staff: Staff) -> None:

@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
-from django.core.exceptions import ValidationError
 from django.db import connection
 
 from partners.models import Partner
+from partners.refusals import RefusedError
 from tests import factories
 from users.models import Staff
 from users.staff import staff_access
@@ -30,8 +30,8 @@ def test_one_of_two_administrators_stays(two: list[Staff]) -> None:
             connection.ensure_connection()
             barrier.wait()
             staff_access.disable(staff=staff, reason="Told so.", by=by)
-        except ValidationError as error:
-            return str(error.messages)
+        except RefusedError as refusal:
+            return str(refusal)
         finally:
             connection.close()
         return ""

@@ -7,7 +7,6 @@ import pytest
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import Group
-from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.forms import modelform_factory
 from django.test import Client
@@ -16,6 +15,7 @@ from pytest_django import Settings
 
 from backoffice.staff import staff_forms
 from partners.models import AuditEntry
+from partners.refusals import RefusedError
 from tests import factories
 from tests.support.commands import outcome, printed, refusal, run
 from tests.support.staff import client_as
@@ -150,7 +150,7 @@ def test_nobody_does_it_to_themselves(name: str, administrator: Client) -> None:
 def test_an_administrator_does_nothing_to_a_superuser(name: str, administrator: Client) -> None:
     root = Staff.objects.create_superuser("root", password="a password of root")
     assert act(administrator, name, root).status_code == 403
-    with pytest.raises(ValidationError, match="Only superusers"):
+    with pytest.raises(RefusedError, match="Only superusers"):
         getattr(staff_access, name)(staff=root, reason=REASON, by=Staff.objects.get(username=name_of(administrator)))
     root.refresh_from_db()
     assert root.is_active
