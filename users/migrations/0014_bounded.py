@@ -41,6 +41,7 @@ class Migration(migrations.Migration):
             model_name='statuschange',
             name='requirements_end',
         ),
+        # No release came before this: where it is applied there is no closure yet, whose time it would have.
         migrations.AddField(
             model_name='requirement',
             name='closed_at',

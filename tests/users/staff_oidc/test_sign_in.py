@@ -419,6 +419,9 @@ def test_next_leads_to_no_other_host(company: OidcProvider, ada: Staff, to: str)
     assert response.headers["Location"] == "/admin/"
     response = client.get(back(company, client, next=to))
     assert response.headers["Location"] == "/"
+    page = client.get(CONFIRM, {"next": to}).content.decode()
+    assert f'href="{LOGIN}?next="' in page
+    assert "evil" not in page
 
 
 def test_a_sign_in_does_not_keep_the_session_that_somebody_planted(company: OidcProvider, ada: Staff) -> None:
@@ -446,6 +449,11 @@ def test_a_session_that_the_provider_began_ends_as_others_do(
     age(client, seconds, *names)
     assert not is_in(client)
     assert trail("signIn.ended") == [("ada", "signIn.ended", "ada")]
+
+
+def test_the_confirmation_is_for_who_is_signed_in(company: OidcProvider) -> None:
+    response = Client().get(CONFIRM, {"next": QUEUE})
+    assert (response.status_code, response.headers["Location"]) == (302, "/admin/account/login/")
 
 
 def test_the_pages_are_not_there_without_a_provider() -> None:
