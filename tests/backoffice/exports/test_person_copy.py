@@ -2,15 +2,13 @@
 
 import io
 import json
-import tracemalloc
 import zipfile
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from backoffice.exports import downloads, person_copy
+from backoffice.exports import person_copy
 from partners.models import AuditEntry, Partner
 from tests import factories
 from tests.support.commands import outcome, refusal
@@ -140,23 +138,3 @@ def test_the_back_office_sends_it(user: User, settings: Any) -> None:
         page = archive.read("index.html").decode()
     assert "Copie de vos renseignements personnels" in page
     assert HIDDEN not in page
-
-
-def test_ten_thousand_conversions_stream(user: User, auditor: Staff) -> None:
-    start = datetime(2026, 1, 1, tzinfo=UTC)
-    for batch in range(20):
-        times = [start + timedelta(minutes=batch * 500 + number) for number in range(500)]
-        factories.add_conversions(user, times)
-    access = person_copy.record_export(user=user, by=auditor)
-    written, largest = 0, 0
-    tracemalloc.start()
-    try:
-        with downloads.snapshot():
-            for chunk in downloads.zipped(person_copy.archive_files(user.pk, access, "en")):
-                written, largest = written + len(chunk), max(largest, len(chunk))
-        _now, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert written > 100_000
-    assert largest < 512 * 1024
-    assert peak < 16 * 1024 * 1024
