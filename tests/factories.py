@@ -141,13 +141,14 @@ class ProfileFactory(factory.base.Factory[Profile]):
     last_name = "Byron"
     date_of_birth = date(1990, 12, 10)
     address_line1 = "100 King St W"
-    address_line2 = ""
     city = "Toronto"
-    postal_code = ""
-    province = ""
     country = "CA"
     occupation = "Engineer"
     is_ciro_affiliate = False
+
+    @classmethod
+    def _build(cls, model_class: type[Profile], **given: Any) -> Profile:
+        return model_class(**dict.fromkeys(PROFILE_COLUMNS, "") | given)
 
 
 class UserFactory(factory.django.DjangoModelFactory[User]):

@@ -9,7 +9,6 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from backoffice.access import staff_of
 from backoffice.case.ask_confirmation import confirmation
@@ -28,15 +27,10 @@ from users.decisions.changes import version_of
 from users.decisions.decision_basis import snapshot_for
 from users.models import Claim, QueueSection, Staff, Status, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
-from users.profile.labels import LABELS, display_birth_date, display_province, display_value
+from users.profile.labels import GROUPS, LABELS, display_birth_date, display_province, display_value
 from users.requirements import requirements
 
 SECTION_ROWS = 5
-_GROUPS = (
-    (gettext_lazy("Person"), ("first_name", "last_name", "date_of_birth", "email")),
-    (gettext_lazy("Address"), ("address_line1", "address_line2", "city", "postal_code", "province", "country")),
-    (gettext_lazy("Occupation"), ("occupation", "is_ciro_affiliate")),
-)
 _HIDDEN_WHERE_EMPTY = {"address_line2"}
 
 
@@ -151,7 +145,7 @@ def _ask_context(request: HttpRequest, user: User, sent: Sent, *, is_open: bool)
 
 
 def _groups(user: User, *, sees_identity: bool) -> Iterator[dict[str, Any]]:
-    for title, columns in _GROUPS:
+    for title, columns in GROUPS:
         visible = [column for column in columns if sees_identity or column not in IDENTITY_COLUMNS]
         rows = [
             (LABELS[column], _display(user, column, value))

@@ -10,11 +10,9 @@ from django.db.backends.utils import CursorWrapper
 from partners.authentication import keys
 from partners.db import privileges, serving_role
 from partners.models import ApiKey, Partner
+from users.models.columns import PROFILE_COLUMNS
 
-PROFILE = (
-    "address_line1, address_line2, city, country, date_of_birth, email, first_name, is_ciro_affiliate, last_name,"
-    " occupation, postal_code, province"
-)
+PROFILE = ", ".join(PROFILE_COLUMNS)
 # Of the name, for comparing and finding.
 FOLDED = "name_key, name_words"
 READ = {"SELECT"}

@@ -16,7 +16,7 @@ from partners.api.serializers import Errors, InstantField, RowSerializer, Strict
 from users.api.pagination import CURSOR
 from users.api.requirement_serializers import RequirementSerializer
 from users.api.serializer_fields import ExternalIdField, NullableTextField
-from users.models import Status
+from users.models import Status, User
 from users.models.columns import PROFILE_COLUMNS, Profile
 from users.models.requirement_triggers import MAX_REQUIREMENTS
 from users.models.status_reasons import StatusReason, status_reason
@@ -47,6 +47,16 @@ class StatusReasonField(serializers.Field[Any, Any, Any, Any]):
         return status_reason(value.status, value.status_reason_code)
 
 
+def _text(column: str, *, help_text: str, kind: type[TextField] = TextField) -> TextField:
+    """The field of a text column, with its length; one that may be blank is optional, and the empty text removes it."""
+    stored: Any = User._meta.get_field(column)  # noqa: SLF001 - Django's public name for it
+    # DRF refuses a source that is the field's name.
+    options: dict[str, Any] = {"source": column} if "_" in column else {}
+    if stored.blank:
+        options |= {"min_length": 0, "default": ""}
+    return kind(max_length=stored.max_length, write_only=True, help_text=help_text, **options)
+
+
 class UserSerializer(StrictSerializer[Profile | UserSummary]):
     """Validates the body of a create (`data=`) or of an update (`profile, data=, partial=True`); shows a user.
 
@@ -75,12 +85,8 @@ class UserSerializer(StrictSerializer[Profile | UserSummary]):
         write_only=True,
         help_text="The user's e-mail address, of a public domain. No mail is sent to it.",
     )
-    firstName = TextField(
-        source="first_name", max_length=100, write_only=True, help_text="The given names, as in the user's papers."
-    )
-    lastName = TextField(
-        source="last_name", max_length=100, write_only=True, help_text="The family name, as in the user's papers."
-    )
+    firstName = _text("first_name", help_text="The given names, as in the user's papers.")
+    lastName = _text("last_name", help_text="The family name, as in the user's papers.")
     dateOfBirth = RuleField(
         field_rules.date_of_birth,
         schema={"type": "string", "format": "date"},
@@ -89,33 +95,21 @@ class UserSerializer(StrictSerializer[Profile | UserSummary]):
         help_text=f"The birth date, YYYY-MM-DD, from {field_rules.EARLIEST_BIRTH} on. A user younger than"
         f" {field_rules.ADULT_YEARS} is refused with 422.",
     )
-    addressLine1 = TextField(
-        source="address_line1", max_length=200, write_only=True, help_text="Number and street of the home address."
-    )
-    addressLine2 = NullableTextField(
-        source="address_line2",
-        min_length=0,
-        max_length=200,
-        default="",
-        write_only=True,
+    addressLine1 = _text("address_line1", help_text="Number and street of the home address.")
+    addressLine2 = _text(
+        "address_line2",
         help_text="The rest of the home address, such as a suite. null and the empty text both mean none.",
+        kind=NullableTextField,
     )
-    city = TextField(max_length=100, write_only=True, help_text="The city of the home address.")
+    city = _text("city", help_text="The city of the home address.")
     # The country decides whether these two are required.
-    postalCode = TextField(
-        source="postal_code",
-        min_length=0,
-        max_length=16,
-        default="",
-        write_only=True,
+    postalCode = _text(
+        "postal_code",
         help_text="The postal code, in the form of the country and in any letter case. The table of countries"
         " (/docs/countries) has the forms, and says where one is required.",
     )
-    province = TextField(
-        min_length=0,
-        max_length=100,
-        default="",
-        write_only=True,
+    province = _text(
+        "province",
         help_text="The province, state or other subdivision: its code, such as `ON` or `NY`, in any letter case. The"
         " table of countries (/docs/countries) has the codes, and says where one is required. Where it lists none for"
         " the country, any text is accepted.",
@@ -126,7 +120,7 @@ class UserSerializer(StrictSerializer[Profile | UserSummary]):
         write_only=True,
         help_text="The country of the home address: its two-letter code (ISO 3166-1 alpha-2), in any letter case.",
     )
-    occupation = TextField(max_length=100, write_only=True, help_text="What the user does for a living.")
+    occupation = _text("occupation", help_text="What the user does for a living.")
     isCiroAffiliate = RuleField(
         field_rules.boolean,
         schema={"type": "boolean"},

@@ -6,32 +6,25 @@ from typing import Any
 
 import pycountry
 from django.utils.formats import date_format
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from users.models import Status
-from users.models.columns import PROFILE_COLUMNS
+from users.models import Status, User
 from users.profile.addresses import subdivision_name
 from users.profile.field_rules import age_in_years, today
 
+# The groups in which pages show a profile, and the order in each.
+GROUPS = (
+    (gettext_lazy("Person"), ("first_name", "last_name", "date_of_birth", "email")),
+    (gettext_lazy("Address"), ("address_line1", "address_line2", "city", "postal_code", "province", "country")),
+    (gettext_lazy("Occupation"), ("occupation", "is_ciro_affiliate")),
+)
+READING_ORDER = tuple(column for _title, columns in GROUPS for column in columns)
 LABELS: Mapping[str, Any] = {
-    "external_id": gettext_lazy("External ID"),
-    "first_name": gettext_lazy("First name"),
-    "last_name": gettext_lazy("Last name"),
-    "date_of_birth": gettext_lazy("Date of birth"),
-    "email": gettext_lazy("E-mail"),
-    "address_line1": gettext_lazy("Address"),
-    "address_line2": gettext_lazy("Address, line 2"),
-    "city": gettext_lazy("City"),
-    "postal_code": gettext_lazy("Postal code"),
-    "province": gettext_lazy("Province"),
-    "country": gettext_lazy("Country"),
-    "occupation": gettext_lazy("Occupation"),
-    "is_ciro_affiliate": gettext_lazy("CIRO affiliate"),
-    "status": gettext_lazy("Status"),
+    column: capfirst(User._meta.get_field(column).verbose_name)  # type: ignore[union-attr]  # noqa: SLF001 - Django's public name for it
+    for column in ("external_id", *READING_ORDER, "status")
 }
-# The order in which pages show a profile.
-READING_ORDER = tuple(column for column in LABELS if column in PROFILE_COLUMNS)
 NOTHING = "–"
 
 

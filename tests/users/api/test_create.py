@@ -10,6 +10,7 @@ from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.responses import assert_error
+from tests.users.sending import columns_of
 from users.models import User
 
 
@@ -32,19 +33,7 @@ def test_a_created_user_is_stored_whole_and_belongs_to_the_partner(
     assert all(user.pop(name) for name in ("id", "created_at", "updated_at", "status_since", "section_since"))
     assert json.loads(json.dumps(user, default=str)) == {
         "partner_id": partner.pk,
-        "external_id": "ada",
-        "email": "ada@example.com",
-        "first_name": "Ada",
-        "last_name": "Byron",
-        "date_of_birth": "1990-12-10",
-        "address_line1": "100 King St W",
-        "address_line2": "Suite 200",
-        "city": "Toronto",
-        "postal_code": "M5X 1A9",
-        "province": "ON",
-        "country": "CA",
-        "occupation": "Engineer",
-        "is_ciro_affiliate": False,
+        **columns_of(factories.user_body(externalId="ada")),
         "status": "pendingCompliance",
         "profile_changed_at": None,
         "identity_changed_at": None,

@@ -8,10 +8,8 @@ import pytest
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.responses import failing_fields
-from tests.users.sending import Send, kept, refused
+from tests.users.sending import OPTIONAL_TEXTS, TEXTS, Send, kept, refused
 
-TEXTS = {"firstName": 100, "lastName": 100, "addressLine1": 200, "city": 100, "occupation": 100}
-OPTIONAL_TEXTS = {"addressLine2": 200}
 # In a country that asks nothing of them.
 FREE_TEXTS = {"postalCode": 16, "province": 100}
 STRINGS = ["email", "dateOfBirth", "country", *TEXTS, *OPTIONAL_TEXTS, *FREE_TEXTS]
