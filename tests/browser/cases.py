@@ -5,11 +5,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from django.db import transaction
 from playwright.sync_api import Page
 
 from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Transport, over_http
+from users.cases.claims import take_over
 from users.decisions.compliance import change_status
 from users.models import Status, User
 
@@ -35,6 +37,8 @@ def empty_queue(committing: None) -> None:
     """Decides about whoever an earlier test left waiting, so that *next case* brings this test's own."""
     reviewer = factories.StaffFactory.create()
     for user in User.objects.filter(status=Status.PENDING_COMPLIANCE):
+        with transaction.atomic():
+            take_over(user_id=user.pk, by=reviewer)
         change_status(user=user, to_status=Status.REJECTED, by=reviewer, reason="Left by an earlier test.")
 
 
