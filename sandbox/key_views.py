@@ -43,7 +43,7 @@ class ApiKeyCollection(SandboxView):
     )
     def get(self, request: PartnerRequest) -> HttpResponse:
         found = ApiKey.objects.filter(in_force(), partner=request.user.partner_id)
-        return self.read({"items": ApiKeySerializer(found, many=True).data})
+        return self.read({"items": [ApiKeySerializer(key).data for key in found]})
 
 
 class ApiKeyItem(SandboxView):

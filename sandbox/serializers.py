@@ -161,7 +161,9 @@ class ApiKeySerializer(serializers.Serializer[ApiKey]):
     apiKeyPrefix = serializers.RegexField(
         _KEY_PREFIX, source="prefix", help_text="The key's first 21 characters, by which it is told from others."
     )
-    label = serializers.CharField(help_text="What staff called it; a rotated key keeps it. May be empty.")
+    label = serializers.CharField(  # type: ignore[assignment]  # the name on the wire; DRF's own is an attribute
+        help_text="What staff called it; a rotated key keeps it. May be empty."
+    )
     createdAt = InstantField(source="created_at", help_text="When it was issued.")
     lastUsedAt = InstantField(
         source="last_used_at", allow_null=True, help_text="When it last signed a request, within five minutes."
