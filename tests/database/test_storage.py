@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.conf import settings
-from django.db import connection, connections, migrations, transaction
+from django.db import connection, connections, transaction
 
 from partners.db import serving_role
+from partners.db.operations import set_storage
 from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response
 
 APPS = ("partners", "users", "transactions")
-MIGRATIONS = tuple(f"{app}.migrations.0002_storage" for app in APPS)
 # On every node alike, or on one alone: docs/scaling.md.
 NOT_DISTRIBUTED = (
     *("partners_partner", "partners_apikey", "users_staff", "users_accessrecord", "transactions_importrun"),
@@ -69,11 +69,12 @@ def test_a_profile_is_updated_within_its_page(
     assert (after[0] - before[0], after[1] - before[1]) == (1, 1)
 
 
-@pytest.mark.parametrize("name", MIGRATIONS)
+@pytest.mark.parametrize("app", APPS)
 def test_storage_is_changed_while_rows_are_read_and_written(
-    django_db_setup: None, django_db_blocker: Any, name: str
+    django_db_setup: None, django_db_blocker: Any, app: str
 ) -> None:
-    operations = importlib.import_module(name).Migration.operations
+    migration = importlib.import_module(f"{app}.migrations.0001_initial")
+    operations = [set_storage(table, parameters) for table, parameters in migration.STORAGE.items()]
     assert operations
     with (
         django_db_blocker.unblock(),
@@ -81,7 +82,6 @@ def test_storage_is_changed_while_rows_are_read_and_written(
         connections[serving_role.OWNER].cursor() as cursor,
     ):
         for operation in operations:
-            assert isinstance(operation, migrations.RunSQL)
             cursor.execute(str(operation.sql))
         cursor.execute(
             "SELECT DISTINCT mode FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation' AND"

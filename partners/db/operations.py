@@ -1,9 +1,10 @@
-"""The migration's operation for functions of the database, which lie in `.sql` files beside the models."""
+"""Operations of migrations: functions, which lie in `.sql` files beside the models, and storage parameters."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from django.db.migrations.operations import RunSQL
 from django.db.migrations.operations.base import Operation
 
 
@@ -34,3 +35,13 @@ class CreateFunctions(Operation):
     def describe(self) -> str:
         """For the output of `migrate`."""
         return f"Create the functions of {self.file.name}"
+
+
+def set_storage(table: str, parameters: Mapping[str, float]) -> RunSQL:
+    """Set storage parameters of a table; docs/scaling.md says why these numbers.
+
+    It takes SHARE UPDATE EXCLUSIVE, which neither reads nor writes wait for. A page that is full already stays so until
+    its rows have moved.
+    """
+    given = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+    return RunSQL(f"ALTER TABLE {table} SET ({given})", f"ALTER TABLE {table} RESET ({', '.join(parameters)})")

@@ -1,4 +1,3 @@
-import django.contrib.auth.validators
 import django.db.models.deletion
 import django.utils.timezone
 import partners.db.triggers
@@ -10,11 +9,10 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
+    # Apart: allauth's own migrations need the accounts of the first.
     dependencies = [
-        ('auth', '0012_alter_user_first_name_max_length'),
         ('mfa', '0003_authenticator_type_uniq'),
-        ('users', '0002_storage'),
+        ('users', '0001_initial'),
     ]
 
     operations = [
@@ -77,7 +75,7 @@ class Migration(migrations.Migration):
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='secondfactorevent',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='41e00dfde6e6fac6fd78da1e0df7533d9bb242d2', operation='DELETE', pgid='pgtrigger_no_delete_64a09', table='users_secondfactorevent', when='BEFORE')),
+            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='ddd42870e884d980bdd3e3864c2f717854439e53', operation='DELETE', pgid='pgtrigger_no_delete_64a09', table='users_secondfactorevent', when='BEFORE')),
         ),
         pgtrigger.migrations.AddTrigger(
             model_name='secondfactorevent',
