@@ -215,7 +215,7 @@ def test_another_key_is_revoked_from_the_next_request_on(sandbox: PartnerClient,
     assert_error(sandbox.send("DELETE", path), 404)
     assert [one["apiKeyPrefix"] for one in listed(sandbox)] == [keys.find(sandbox.api_key).prefix]
     entry = AuditEntry.objects.filter(actor_kind="partner").latest("id")
-    assert (entry.actor, entry.action, entry.object) == (sandbox_partner.slug, "apiKey.revoked", issued.record.prefix)
+    assert (entry.actor, entry.action, entry.object) == (sandbox_partner.slug, "apiKey.changed", issued.record.prefix)
 
 
 def test_the_key_that_signs_is_not_revoked(sandbox: PartnerClient) -> None:
