@@ -154,8 +154,14 @@ def test_a_host_with_an_address_that_is_not_public_is_refused(
     assert not WebhookEndpoint.objects.exists()
 
 
-def test_a_host_that_is_not_found_is_refused(sandbox: PartnerClient) -> None:
-    assert codes(sandbox.post(WEBHOOKS, {"url": "https://nowhere.invalid/"})) == {"url": "notAllowed"}
+def test_a_host_that_is_not_found_gets_the_text_of_one_inside(
+    sandbox: PartnerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = assert_error(sandbox.post(WEBHOOKS, {"url": "https://nowhere.invalid/"}), 400)["fieldErrors"]
+    assert [(one["field"], one["code"]) for one in refused] == [("url", "notAllowed")]
+    inside = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.1", 443))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: inside)
+    assert assert_error(sandbox.post(WEBHOOKS, {"url": URL}), 400)["fieldErrors"] == refused
 
 
 def test_a_name_server_that_is_silent_is_waited_for_less_than_five_seconds(
