@@ -40,10 +40,25 @@ export declare class ApiError extends PsiError {
   readonly body: Record<string, any>;
   readonly error: string;
   readonly reason: string;
+  readonly response: ApiResponse;
   readonly requestId: string;
   readonly fieldErrors: FieldError[];
 }
 export declare class WebhookError extends PsiError {}
+
+export interface RateLimit {
+  limit: number;
+  remaining: number;
+  resetSeconds: number;
+}
+export declare class ApiResponse extends Response {
+  private constructor();
+  readonly requestId: string;
+  readonly replayed: boolean;
+  readonly rateLimit: RateLimit | null;
+  readonly retryAfterMs: number | null;
+}
+export declare function responseOf(result: object): ApiResponse;
 
 export interface ClientOptions {
   baseUrl?: string;
@@ -73,14 +88,14 @@ export declare class Client {
     method: string,
     path: string,
     options?: Keyed & { body?: unknown; query?: Query; headers?: Record<string, string> },
-  ): Promise<Response>;
+  ): Promise<ApiResponse>;
   send(
     method: string,
     target: string,
     body?: unknown,
     idempotencyKey?: string,
     moreHeaders?: Record<string, string>,
-  ): Promise<Response>;
+  ): Promise<ApiResponse>;
 }
 
 export declare class Events implements AsyncIterable<Event> {

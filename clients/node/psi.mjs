@@ -11,7 +11,7 @@ import { realpathSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-const TEMPORARY = new Set([429, 500, 502, 503, 504]);
+const TEMPORARY = new Set([408, 429, 500, 502, 503, 504]);
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
 
@@ -71,33 +71,99 @@ export class NoResponseError extends PsiError {
 
 // The service refused or failed. status: of HTTP. error: its code, for programs; empty if the response is not the
 // service's, as from a proxy. reason: its message, for people. requestId: for support. fieldErrors: each with field,
-// code and message. body: all of it.
+// code and message. body: all of it. response: with its headers and rateLimit.
 export class ApiError extends PsiError {
-  constructor(response, text) {
-    const body = parsed(text);
-    const { error = "", message = "The response is not the service's.", requestId = "", fieldErrors = [] } = body;
+  constructor(response, body) {
+    const error = textOf(body, "error");
+    const reason = textOf(body, "message") || "The response is not the service's.";
+    const requestId = textOf(body, "requestId") || response.requestId;
+    const given = Array.isArray(body.fieldErrors) ? body.fieldErrors : [];
+    const fieldErrors = given.filter(isObject).map((one) => ({
+      field: textOf(one, "field"),
+      message: textOf(one, "message"),
+      code: textOf(one, "code"),
+    }));
     const fields = fieldErrors.map((one) => ` ${one.field}: ${one.message}`).join("");
     // In the sandbox, a refused signature has a diagnosis.
-    const diagnosis = body.diagnosis ? ` ${body.diagnosis.message}` : "";
-    const request = requestId && ` (request ${requestId})`;
-    super(`${response.status}${error && ` ${error}`}: ${message}${fields}${diagnosis}${request}`);
+    const diagnosis = textOf(body.diagnosis, "message");
     const { status, headers } = response;
-    Object.assign(this, { status, headers, body, error, reason: message, requestId, fieldErrors });
+    const more = `${fields}${diagnosis && ` ${diagnosis}`}${requestId && ` (request ${requestId})`}`;
+    super(`${status}${error && ` ${error}`}: ${reason}${more}`);
+    Object.assign(this, { response, status, headers, body, error, reason, requestId, fieldErrors });
     this.isTemporary = TEMPORARY.has(status);
   }
 }
 
-function parsed(text) {
-  try {
-    const value = JSON.parse(text);
-    return typeof value === "object" && value !== null ? value : {};
-  } catch {
-    return {};
-  }
+function isObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+// A text of an error's body, which may come from a proxy and be anything; empty where there is none.
+function textOf(parsed, name) {
+  return isObject(parsed) && typeof parsed[name] === "string" ? parsed[name] : "";
 }
 
 // A webhook is not signed by the service, or is too old: respond with 401.
 export class WebhookError extends PsiError {}
+
+// Responses
+
+// A Response of fetch with its whole body.
+export class ApiResponse extends Response {
+  // Rejects with NoResponseError if it is not JSON, as from a proxy.
+  async json() {
+    try {
+      return await super.json();
+    } catch (error) {
+      throw new NoResponseError(`The response is not the service's: ${this.status} without JSON.`, { cause: error });
+    }
+  }
+
+  // For support; empty if the response is not the service's.
+  get requestId() {
+    return this.headers.get("X-Request-Id") ?? "";
+  }
+
+  // Whether it is the response of an earlier request with this Idempotency-Key.
+  get replayed() {
+    return this.headers.get("Idempotent-Replayed") === "true";
+  }
+
+  // Of the partner: requests in a window, those that remain of them, and the seconds until the window ends. null if the
+  // service did not say, as before authentication.
+  get rateLimit() {
+    const fields = `${this.headers.get("RateLimit-Policy")}\n${this.headers.get("RateLimit")}`;
+    const found = /;q=(\d+).*\n.*;r=(\d+).*;t=(\d+)/.exec(fields);
+    if (found === null) return null;
+    const [limit, remaining, resetSeconds] = found.slice(1).map(Number);
+    return { limit, remaining, resetSeconds };
+  }
+
+  // Milliseconds; null if the service did not say.
+  get retryAfterMs() {
+    const after = this.headers.get("Retry-After") ?? "";
+    if (/^\d+$/.test(after)) return after * 1000;
+    return / GMT$/.test(after) && Date.parse(after) ? Math.max(Date.parse(after) - Date.now(), 0) : null;
+  }
+}
+
+const responses = new WeakMap();
+
+// Returns the response that a method's result came in. Throws TypeError for what is no such object.
+export function responseOf(result) {
+  const response = responses.get(result);
+  if (!response) throw new TypeError("only the objects that the client's methods resolve to have a response");
+  return response;
+}
+
+async function objectOf(response) {
+  const value = await response.json();
+  if (!isObject(value)) {
+    throw new NoResponseError(`The response is not the service's: ${response.status} without a JSON object.`);
+  }
+  responses.set(value, response);
+  return value;
+}
 
 // The client
 
@@ -127,28 +193,28 @@ export class Client {
 
   // The partner of the key, its mode, and the service's time.
   ping() {
-    return this.#get("/v1/ping");
+    return this.#result("GET", "/v1/ping");
   }
 
   // Registers a user. ApiError: 400 names the fields, 409 is a known externalId, 422 a minor.
-  async createUser(user, { idempotencyKey } = {}) {
-    return (await this.request("POST", "/v1/users", { body: user, idempotencyKey })).json();
+  createUser(user, { idempotencyKey } = {}) {
+    return this.#result("POST", "/v1/users", { body: user, idempotencyKey });
   }
 
   // Changes the fields that are sent.
-  async updateUser(externalId, changes, { idempotencyKey } = {}) {
-    return (await this.request("PATCH", userPath(externalId), { body: changes, idempotencyKey })).json();
+  updateUser(externalId, changes, { idempotencyKey } = {}) {
+    return this.#result("PATCH", userPath(externalId), { body: changes, idempotencyKey });
   }
 
   // Answers a requirement of a user with a note; an update that has all of its fields answers it too.
-  async respondToRequirement(externalId, requirementId, note, { idempotencyKey } = {}) {
+  respondToRequirement(externalId, requirementId, note, { idempotencyKey } = {}) {
     const path = userPath(externalId, "requirements", requirementId, "response");
-    return (await this.request("POST", path, { body: { note }, idempotencyKey })).json();
+    return this.#result("POST", path, { body: { note }, idempotencyKey });
   }
 
   // The status of a user.
   getUser(externalId) {
-    return this.#get(userPath(externalId));
+    return this.#result("GET", userPath(externalId));
   }
 
   // All users, newest first, without personal data. limit: of a page.
@@ -168,20 +234,20 @@ export class Client {
 
   // The file of a document, a Buffer. sha256: as listed; a file that differs is requested again like a lost response.
   getDocument(externalId, documentId, { sha256 } = {}) {
-    return this.#retried(async () => {
-      const response = await succeeded(await this.send("GET", userPath(externalId, "documents", documentId)));
+    const read = async (response) => {
       const content = Buffer.from(await response.arrayBuffer());
       if (sha256 !== undefined && createHash("sha256").update(content).digest("hex") !== sha256) {
         throw new NoResponseError("The file is not what was listed: its SHA-256 differs.");
       }
       return content;
-    });
+    };
+    return this.#retried(read, "GET", userPath(externalId, "documents", documentId));
   }
 
   // The write that took effect under a key, or null: so far none has.
   async getIdempotencyKey(idempotencyKey) {
     try {
-      return await this.#get(`/v1/idempotency-keys/${encodeURIComponent(idempotencyKey)}`);
+      return await this.#result("GET", `/v1/idempotency-keys/${encodeURIComponent(idempotencyKey)}`);
     } catch (error) {
       if (error instanceof ApiError && error.status === 404) return null;
       throw error;
@@ -198,29 +264,20 @@ export class Client {
   async *pages(path, query = {}) {
     let cursor = query.cursor;
     do {
-      const page = await this.#get(path, { ...query, cursor });
+      const page = await this.#result("GET", path, { query: { ...query, cursor } });
       yield page;
       cursor = page.nextCursor;
     } while (cursor !== null);
   }
 
-  // Sends any request, and retries it after a failure that is temporary; resolves to a Response with its whole body.
+  // Sends any request, and retries it after a failure that is temporary; resolves to an ApiResponse.
   // method: in any letter case. path: percent-encoded, from /v1 on. body: becomes JSON, but bytes and texts are sent as
   // they are. idempotencyKey: empty for none, and the write is then not retried. headers: not signed.
-  async request(method, path, { body, query = {}, idempotencyKey, headers } = {}) {
-    method = method.toUpperCase();
-    const content = contentOf(body);
-    const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
-    const target = given.length > 0 ? `${path}?${new URLSearchParams(given)}` : path;
-    const key = keyFor(method, idempotencyKey);
-    // Each attempt has the same key and bytes, a new timestamp and a new signature.
-    return this.#retried(
-      async () => succeeded(await this.send(method, target, content, key, headers)),
-      key !== "" || method === "GET",
-    );
+  request(method, path, options) {
+    return this.#retried((response) => response, method, path, options);
   }
 
-  // Signs a request and sends it once; resolves to a Response with its whole body, for an error status too.
+  // Signs a request and sends it once; resolves to an ApiResponse, for an error status too.
   // target: path and query, percent-encoded. body: as of `request`, sent as it is signed.
   async send(method, target, body = "", idempotencyKey = undefined, moreHeaders = {}) {
     method = method.toUpperCase();
@@ -228,37 +285,45 @@ export class Client {
     const key = keyFor(method, idempotencyKey);
     const timestamp = new Date().toISOString();
     const canonical = canonicalRequest(method, target, timestamp, key, body);
-    const headers = {
+    const headers = new Headers({
       ...moreHeaders,
       "X-Api-Key": this.#apiKey,
       "X-Request-Timestamp": timestamp,
       "X-Request-Signature": sign(this.#secret, canonical),
       ...(key && { "Idempotency-Key": key }),
       ...(isWrite(method) && { "Content-Type": "application/json" }),
-    };
+    });
     // A redirect would take the key to another host.
     const options = { method, headers, body: isWrite(method) ? body : undefined, redirect: "manual" };
     try {
       const response = await this.#fetch(this.#baseUrl + target, { ...options, signal: AbortSignal.timeout(this.#timeoutMs) });
       const content = await response.arrayBuffer();
-      return new Response(content.byteLength > 0 ? content : null, response);
+      return new ApiResponse(content.byteLength > 0 ? content : null, response);
     } catch (error) {
       throw failure(error, new URL(this.#baseUrl).hostname);
     }
   }
 
-  async #get(path, query = {}) {
-    return (await this.request("GET", path, { query })).json();
+  #result(method, path, options) {
+    return this.#retried(objectOf, method, path, options);
   }
 
   async *#items(path, query) {
     for await (const page of this.pages(path, query)) yield* page.items;
   }
 
-  async #retried(attempt, isSafe = true) {
+  // What is read from the response; one that cannot be read is requested again like a lost one.
+  async #retried(read, method, path, { body, query = {}, idempotencyKey, headers } = {}) {
+    method = method.toUpperCase();
+    const content = contentOf(body);
+    const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+    const target = given.length > 0 ? `${path}?${new URLSearchParams(given)}` : path;
+    const key = keyFor(method, idempotencyKey);
+    const isSafe = key !== "" || method === "GET";
     for (let number = 1; ; number++) {
       try {
-        return await attempt();
+        // Each attempt has the same key and bytes, a new timestamp and a new signature.
+        return await read(await succeeded(await this.send(method, target, content, key, headers)));
       } catch (error) {
         if (!(isSafe && error.isTemporary && number < this.#attempts)) throw error;
         const pause = pauseMs(error, number);
@@ -287,7 +352,7 @@ export class Events {
   async *[Symbol.asyncIterator]() {
     for (;;) {
       const query = { cursor: this.cursor, limit: this.#limit };
-      const page = await (await this.#client.request("GET", "/v1/events", { query })).json();
+      const { value: page } = await this.#client.pages("/v1/events", query).next();
       yield* page.items.slice(0, -1);
       this.cursor = page.nextCursor;
       yield* page.items.slice(-1);
@@ -356,14 +421,14 @@ function keyFor(method, idempotencyKey) {
 }
 
 async function succeeded(response) {
-  if (!response.ok) throw new ApiError(response, await response.text());
-  return response;
+  if (response.ok) return response;
+  throw new ApiError(response, await objectOf(response.clone()).catch(() => ({})));
 }
 
 // How long to wait after this attempt: longer each time, and not the same for all who wait.
 function pauseMs(error, number) {
-  const after = error.headers?.get("Retry-After") ?? "";
-  if (/^\d+$/.test(after)) return after * 1000 * (1 + Math.random() / 10);
+  const after = error.response?.retryAfterMs ?? null;
+  if (after !== null) return after * (1 + Math.random() / 10);
   return Math.min(FIRST_PAUSE_MS * 2 ** (number - 1), MAX_PAUSE_MS) * (0.5 + Math.random() / 2);
 }
 
@@ -396,6 +461,7 @@ function contentOf(body) {
 // What to throw without a response: a wrong certificate or an unknown name is not retried.
 function failure(error, host) {
   const { code = "", message = error.message } = error.cause ?? {};
+  if (code === "ERR_INVALID_URL") return new ConfigurationError("The path is malformed.", { cause: error });
   if (code === "ENOTFOUND") return new ConfigurationError(`The host ${host} is unknown.`, { cause: error });
   if (/CERT|^UNABLE_TO_|^HOSTNAME_/.test(code)) {
     return new ConfigurationError(`The certificate of ${host} is not trusted: ${message}.`, { cause: error });

@@ -16,11 +16,12 @@ PASSED_ON = {"x-api-key", "x-request-timestamp", "x-request-signature", "idempot
 
 # "lost": the service has done it, and the response does not arrive; "cut": all but its last byte does; "spoilt": its
 # last byte is another. A number: the gateway's own response. None: nothing befalls it.
-Fault = Literal["lost", "cut", "spoilt", 302, 429, 500, 503] | None
+Fault = Literal["lost", "cut", "spoilt", 302, 408, 429, 500, 503] | None
 
 
 class Gateway(ThreadingHTTPServer):
-    """faults: what befalls the next requests, one each. retry_after: in the gateway's own responses, in seconds.
+    """faults: what befalls the next requests, one each. retry_after: in the gateway's own responses, in seconds or
+    as a date.
 
     seen: the headers of every request, by lower-case name. seen_at: when each came, on the monotonic clock.
     """
@@ -31,7 +32,7 @@ class Gateway(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.service = service
         self.faults: list[Fault] = []
-        self.retry_after = 1
+        self.retry_after: int | str = 1
         self.seen: list[Headers] = []
         self.seen_at: list[float] = []
 

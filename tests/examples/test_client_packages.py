@@ -5,9 +5,11 @@ import json
 import secrets
 import ssl
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -142,12 +144,65 @@ def test_an_error_has_its_parts(driven: DrivenClient, user: User) -> None:
     assert not missing["isTemporary"]
 
 
-def test_the_response_of_another_program_is_an_error_too(through: DrivenClient, gateway: Gateway) -> None:
-    for body in (b"<html>", b"[]", b'{"error": "unauthorized", "message": "No.", "diagnosis": {"message": "Clock."}}'):
-        gateway.service = lambda *_, body=body: Response(401, {"Content-Length": str(len(body))}, body)
-        (outcome,) = through.outcomes(call("ping"))
-        assert (outcome["raised"], outcome["status"]) == ("ApiError", 401)
-    assert "No. Clock." in outcome["text"]
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        b"\xff",
+        b"[]",
+        b"null",
+        b"[" * 100_000,
+        b'{"error": null, "message": 7, "requestId": {}, "fieldErrors": null, "diagnosis": "Clock."}',
+        b'{"fieldErrors": {"field": "city"}}',
+        b'{"fieldErrors": [null, "city", []], "diagnosis": []}',
+    ],
+)
+def test_the_response_of_another_program_is_an_error_too(through: DrivenClient, gateway: Gateway, body: bytes) -> None:
+    gateway.service = lambda *_: Response(403, {"Content-Length": str(len(body))}, body)
+    (outcome,) = through.outcomes(call("ping"))
+    assert (outcome["raised"], outcome["status"], outcome["fieldErrors"]) == ("ApiError", 403, [])
+    assert outcome["text"] == "403: The response is not the service's."
+
+
+def test_field_errors_have_their_parts_and_a_diagnosis_is_shown(through: DrivenClient, gateway: Gateway) -> None:
+    body = b'{"message": "No.", "fieldErrors": [{"field": "a"}], "diagnosis": {"message": "Clock."}}'
+    gateway.service = lambda *_: Response(401, {"Content-Length": str(len(body))}, body)
+    (outcome,) = through.outcomes(call("ping"))
+    assert outcome["fieldErrors"] == [{"field": "a", "message": "", "code": ""}]
+    assert outcome["text"].endswith("No. a:  Clock.")
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"null"])
+def test_a_success_that_is_not_the_services_is_a_lost_response(
+    through: DrivenClient, gateway: Gateway, user: User, body: bytes
+) -> None:
+    service, damaged = gateway.service, [Response(200, {"Content-Length": str(len(body))}, body)]
+    gateway.service = lambda *request: damaged.pop() if damaged else service(*request)
+    (outcome,) = through.outcomes(call("updateUser", user.external_id, CHANGES), attempts=1)
+    assert (outcome["raised"], outcome["isTemporary"]) == ("NoResponseError", True)
+    damaged.append(Response(200, {"Content-Length": str(len(body))}, body))
+    (changed,) = through.results(call("updateUser", user.external_id, CHANGES))
+    assert changed["externalId"] == user.external_id
+    assert gateway.seen[1]["idempotency-key"] == gateway.seen[2]["idempotency-key"]
+
+
+def test_a_response_has_its_request_id_whether_it_is_a_replay_and_the_rate_limit(
+    driven: DrivenClient, user: User
+) -> None:
+    key = str(uuid.uuid4())
+    first, again, refused = driven.outcomes(
+        call("updateUser", user.external_id, CHANGES, idempotencyKey=key),
+        call("updateUser", user.external_id, CHANGES, idempotencyKey=key),
+        call("getUser", "nobody"),
+    )
+    responses = [one["response"] for one in (first, again, refused)]
+    assert [one["replayed"] for one in responses] == [False, True, False]
+    assert len({uuid.UUID(one["requestId"]) for one in responses}) == 3
+    assert refused["requestId"] == responses[2]["requestId"]
+    limits = [one["rateLimit"] for one in responses]
+    assert limits[0]["limit"] > limits[0]["remaining"] > limits[2]["remaining"]
+    assert 0 < limits[0]["resetSeconds"] <= 60
 
 
 def test_a_target_that_cannot_be_signed_is_refused_without_a_request(through: DrivenClient, gateway: Gateway) -> None:
@@ -172,13 +227,21 @@ def test_a_write_whose_response_is_lost_takes_effect_once(
     assert list(cities) == ["Toronto", "Ottawa"]
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
 def test_a_temporary_failure_is_waited_out(through: DrivenClient, gateway: Gateway, user: User, status: Any) -> None:
     gateway.faults, gateway.retry_after = [status, status], 1
     through.results(call("updateUser", user.external_id, CHANGES))
     first, second, third = gateway.seen_at
     assert second - first >= 1
     assert third - second >= 1
+
+
+def test_a_retry_after_may_be_a_date(through: DrivenClient, gateway: Gateway) -> None:
+    gateway.faults, gateway.retry_after = [503], format_datetime(datetime.now(UTC) + timedelta(seconds=4), usegmt=True)
+    date = time.monotonic() + 3
+    through.results(call("ping"))
+    first, second = gateway.seen_at
+    assert second >= date > first
 
 
 def test_attempts_are_bounded(through: DrivenClient, gateway: Gateway) -> None:

@@ -158,7 +158,7 @@ def test_the_declarations_are_those_of_the_module() -> None:
 
 @pytest.mark.parametrize("path", WRITTEN, ids=lambda path: path.name)
 def test_it_is_small(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 500
+    assert len(path.read_text().splitlines()) <= 700
 
 
 def test_both_packages_have_one_version() -> None:

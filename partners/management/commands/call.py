@@ -81,7 +81,7 @@ def _outcome(response: Response) -> Outcome:
     try:
         data["body"] = response.json()
         shown = json.dumps(data["body"], indent=2, ensure_ascii=False)
-    except (ValueError, RecursionError):
+    except PsiError:
         pass  # not JSON: shown unchanged
     return Outcome(data, [status, *([shown] if shown else [])])
 

@@ -1,6 +1,6 @@
 // Makes the calls that it reads with the client, as tests/examples/driven.py has them, and writes the results.
 import { readFileSync } from "node:fs";
-import { Client, Events, verifyWebhook } from "./psi.mjs";
+import { Client, Events, responseOf, verifyWebhook } from "./psi.mjs";
 
 // A result as JSON has it.
 async function plain(value) {
@@ -29,6 +29,19 @@ function call(client, name, given, options) {
   return client[name](...given, ...(name === "send" ? [] : [options]));
 }
 
+function parts({ requestId, replayed, rateLimit }) {
+  return { requestId, replayed, rateLimit };
+}
+
+function responseParts(result) {
+  try {
+    return parts(responseOf(result));
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
 const { calls, attempts, maxWaitSeconds, timeoutSeconds } = JSON.parse(readFileSync(0, "utf8"));
 const results = [];
 for (const [name, given, options] of calls) {
@@ -37,10 +50,12 @@ for (const [name, given, options] of calls) {
   const settled = name === "request" ? [[first, second], { ...options, body }] : [given, options];
   try {
     const client = new Client({ attempts, maxWaitMs: maxWaitSeconds * 1000, timeoutMs: timeoutSeconds * 1000 });
-    results.push({ result: await plain(call(client, name, ...settled)) });
+    const result = await call(client, name, ...settled);
+    results.push({ result: await plain(result), response: responseParts(result) });
   } catch (error) {
     const { name: raised, message: text, isTemporary, status, error: code, reason, requestId, fieldErrors } = error;
-    results.push({ raised, text, isTemporary, status, error: code, message: reason, requestId, fieldErrors });
+    const response = error.response && parts(error.response);
+    results.push({ raised, text, isTemporary, status, error: code, message: reason, requestId, fieldErrors, response });
   }
 }
 process.stdout.write(JSON.stringify(results));

@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import psi
@@ -35,6 +36,12 @@ def call(client: psi.Client, name: str, arguments: list[Any], options: dict[str,
     return getattr(client, snake_case(name))(*arguments, **named)
 
 
+def parts(response: psi.Response) -> dict[str, Any]:
+    limit = response.rate_limit
+    rate_limit = limit and {"limit": limit.limit, "remaining": limit.remaining, "resetSeconds": limit.reset_seconds}
+    return {"requestId": response.request_id, "replayed": response.replayed, "rateLimit": rate_limit}
+
+
 given = json.load(sys.stdin)
 results = []
 for name, arguments, options in given["calls"]:
@@ -42,7 +49,11 @@ for name, arguments, options in given["calls"]:
         client = psi.Client(
             attempts=given["attempts"], max_wait=given["maxWaitSeconds"], timeout=given["timeoutSeconds"]
         )
-        results.append({"result": plain(call(client, name, arguments, options))})
+        result = call(client, name, arguments, options)
+        outcome = {"result": plain(result)}
+        with suppress(TypeError):
+            outcome["response"] = parts(psi.response_of(result))
+        results.append(outcome)
     except (psi.PsiError, ValueError) as error:
         results.append(
             {
@@ -54,6 +65,7 @@ for name, arguments, options in given["calls"]:
                 "message": getattr(error, "message", None),
                 "requestId": getattr(error, "request_id", None),
                 "fieldErrors": getattr(error, "field_errors", None),
+                "response": parts(error.response) if isinstance(error, psi.ApiError) else None,
             }
         )
 json.dump(results, sys.stdout)

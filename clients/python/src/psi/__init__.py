@@ -17,6 +17,7 @@ import itertools
 import json
 import os
 import random
+import re
 import socket
 import ssl
 import sys
@@ -26,6 +27,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.message import Message
+from email.utils import parsedate_to_datetime
 from http.client import HTTPException, InvalidURL
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.error import HTTPError, URLError
@@ -49,12 +51,12 @@ if TYPE_CHECKING:  # A copy of this file works without the types.
     )
 
 _WRITES = frozenset({"POST", "PATCH"})
-_TEMPORARY = frozenset({429, 500, 502, 503, 504})
+_TEMPORARY = frozenset({408, 429, 500, 502, 503, 504})
 _FIRST_PAUSE, _MAX_PAUSE = 0.5, 30.0
 # What copying leaves around a key: white space, line ends, a byte order mark.
 _AROUND = " \t\r\n\f\v\ufeff\u00a0"
 _Value = TypeVar("_Value", bound=str)
-_Result = TypeVar("_Result")
+_Read = TypeVar("_Read")
 
 
 # Signing
@@ -87,6 +89,14 @@ def sign(secret: str, canonical: str) -> str:
 # Responses and errors
 
 
+class RateLimit(NamedTuple):
+    """Of the partner: requests in a window, those that remain of them, and the seconds until the window ends."""
+
+    limit: int
+    remaining: int
+    reset_seconds: int
+
+
 class Response(NamedTuple):
     """A response of the service."""
 
@@ -95,8 +105,51 @@ class Response(NamedTuple):
     body: bytes
 
     def json(self) -> Any:
-        """Parses the body. Raises ValueError if it is not JSON, as from a proxy."""
-        return json.loads(self.body)
+        """Parses the body. Raises NoResponseError if it is not JSON, as from a proxy."""
+        try:
+            return json.loads(self.body)
+        except (ValueError, RecursionError) as error:
+            raise NoResponseError(f"The response is not the service's: {self.status} without JSON.") from error
+
+    @property
+    def request_id(self) -> str:
+        """For support; empty if the response is not the service's."""
+        return self.headers.get("X-Request-Id", "")
+
+    @property
+    def replayed(self) -> bool:
+        """Whether it is the response of an earlier request with this Idempotency-Key."""
+        return self.headers.get("Idempotent-Replayed") == "true"
+
+    @property
+    def rate_limit(self) -> RateLimit | None:
+        """None if the service did not say, as before authentication."""
+        fields = f"{self.headers.get('RateLimit-Policy')}\n{self.headers.get('RateLimit')}"
+        found = re.search(r";q=(\d+).*\n.*;r=(\d+).*;t=(\d+)", fields)
+        return RateLimit(*map(int, found.groups())) if found else None
+
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds; None if the service did not say."""
+        after = self.headers.get("Retry-After", "")
+        with suppress(ValueError, OverflowError):
+            if after.isascii() and after.isdigit():
+                return float(after)
+            return max(parsedate_to_datetime(after).timestamp() - time.time(), 0.0)
+        return None
+
+
+class _Result(dict[str, Any]):
+    """A JSON object, and the response that it came in."""
+
+    response: Response
+
+
+def response_of(result: Any) -> Response:
+    """Returns the response that a method's result came in. Raises TypeError for what is no such dictionary."""
+    if isinstance(result, _Result):
+        return result.response
+    raise TypeError("only the dictionaries that the client's methods return have a response")
 
 
 class PsiError(Exception):
@@ -120,29 +173,33 @@ class ApiError(PsiError):
 
     status: of HTTP. error: its code, for programs; empty if the response is not the service's, as from a proxy.
     message: for people. request_id: for support. field_errors: each with field, code and message. body: all of it.
+    response: with its headers and rate_limit.
     """
 
     def __init__(self, response: Response) -> None:
         try:
-            parsed = response.json()
-        except ValueError:
-            parsed = None
-        self.body: dict[str, Any] = parsed if isinstance(parsed, dict) else {}
-        self.status = response.status
-        self.headers = response.headers
+            self.body: dict[str, Any] = _object(response)
+        except NoResponseError:
+            self.body = {}
+        self.response, self.status, self.headers = response, response.status, response.headers
         self.is_temporary = response.status in _TEMPORARY
-        self.error = str(self.body.get("error", ""))
-        self.message = str(self.body.get("message", "The response is not the service's."))
-        self.request_id = str(self.body.get("requestId", ""))
-        self.field_errors: list[FieldError] = self.body.get("fieldErrors", [])
-        super().__init__(self._text())
+        self.error = _text(self.body, "error")
+        self.message = _text(self.body, "message") or "The response is not the service's."
+        self.request_id = _text(self.body, "requestId") or response.request_id
+        given = self.body.get("fieldErrors")
+        self.field_errors: list[FieldError] = [
+            {"field": _text(one, "field"), "message": _text(one, "message"), "code": _text(one, "code")}
+            for one in (given if isinstance(given, list) else [])
+            if isinstance(one, dict)
+        ]
+        super().__init__(self._described())
 
-    def _text(self) -> str:
+    def _described(self) -> str:
         text = f"{self.status} {self.error}".strip() + f": {self.message}"
         text += "".join(f" {one['field']}: {one['message']}" for one in self.field_errors)
         # In the sandbox, a refused signature has a diagnosis.
-        if diagnosis := self.body.get("diagnosis"):
-            text += f" {diagnosis.get('message', '')}"
+        if diagnosis := _text(self.body.get("diagnosis"), "message"):
+            text += f" {diagnosis}"
         return f"{text} (request {self.request_id})" if self.request_id else text
 
 
@@ -187,26 +244,26 @@ class Client:
 
     def ping(self) -> Ping:
         """The partner of the key, its mode, and the service's time."""
-        return self._get("/v1/ping")
+        return self._result("GET", "/v1/ping")
 
     def create_user(self, user: NewUser, *, idempotency_key: str | None = None) -> CreatedUser:
         """Registers a user. ApiError: 400 names the fields, 409 is a known externalId, 422 a minor."""
-        return self.request("POST", "/v1/users", user, idempotency_key=idempotency_key).json()
+        return self._result("POST", "/v1/users", user, idempotency_key=idempotency_key)
 
     def update_user(self, external_id: str, changes: UserChanges, *, idempotency_key: str | None = None) -> UserSummary:
         """Changes the fields that are sent."""
-        return self.request("PATCH", user_path(external_id), changes, idempotency_key=idempotency_key).json()
+        return self._result("PATCH", user_path(external_id), changes, idempotency_key=idempotency_key)
 
     def get_user(self, external_id: str) -> UserSummary:
         """The status of a user."""
-        return self._get(user_path(external_id))
+        return self._result("GET", user_path(external_id))
 
     def respond_to_requirement(
         self, external_id: str, requirement_id: str, note: str, *, idempotency_key: str | None = None
     ) -> Requirement:
         """Answers a requirement of a user with a note; an update that has all of its fields answers it too."""
         path = user_path(external_id, "requirements", requirement_id, "response")
-        return self.request("POST", path, {"note": note}, idempotency_key=idempotency_key).json()
+        return self._result("POST", path, {"note": note}, idempotency_key=idempotency_key)
 
     def users(self, *, status: str | None = None, limit: int = 100) -> Iterator[ListedUser]:
         """All users, newest first, without personal data. limit: of a page."""
@@ -226,12 +283,12 @@ class Client:
     def get_document(self, external_id: str, document_id: str, *, sha256: str | None = None) -> bytes:
         """The file of a document. sha256: as listed; a file that differs is requested again like a lost response."""
         path = user_path(external_id, "documents", document_id)
-        return self._retried(lambda: self._download(path, sha256))
+        return self._retried(lambda response: _file(response, sha256), "GET", path)
 
     def get_idempotency_key(self, idempotency_key: str) -> CompletedWrite | None:
         """The write that took effect under a key, or None: so far none has."""
         try:
-            return self._get(f"/v1/idempotency-keys/{quote(idempotency_key, safe='')}")
+            return self._result("GET", f"/v1/idempotency-keys/{quote(idempotency_key, safe='')}")
         except ApiError as error:
             if error.status == 404:
                 return None
@@ -248,7 +305,7 @@ class Client:
         """The pages of a list, each with items and nextCursor. query: a cursor is where to begin."""
         query = dict(query or {})
         while True:
-            page = self._get(path, query)
+            page = self._result("GET", path, query=query)
             yield page
             if page["nextCursor"] is None:
                 return
@@ -270,14 +327,14 @@ class Client:
         sent as they are. idempotency_key: empty for none, and the write is then not retried. headers: not signed.
         Raises ApiError, NoResponseError.
         """
-        method, content = method.upper(), _content(body)
-        given = {name: value for name, value in (query or {}).items() if value is not None}
-        target = f"{path}?{urlencode(given)}" if given else path
-        key = _key_for(method, idempotency_key)
-        # Each attempt has the same key and bytes, a new timestamp and a new signature.
         return self._retried(
-            lambda: _succeeded(self.send(method, target, content, key, headers)),
-            safe=bool(key) or method == "GET",
+            lambda response: response,
+            method,
+            path,
+            body,
+            query=query,
+            idempotency_key=idempotency_key,
+            headers=headers,
         )
 
     def send(
@@ -320,19 +377,38 @@ class Client:
         except HTTPError as error:
             return error  # a response too
 
-    def _get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
-        return self.request("GET", path, query=query).json()
+    def _result(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+    ) -> Any:
+        return self._retried(_object, method, path, body, query=query, idempotency_key=idempotency_key)
 
-    def _download(self, path: str, sha256: str | None) -> bytes:
-        content = _succeeded(self.send("GET", path)).body
-        if sha256 is not None and hashlib.sha256(content).hexdigest() != sha256:
-            raise NoResponseError("The file is not what was listed: its SHA-256 differs.")
-        return content
-
-    def _retried(self, attempt: Callable[[], _Result], *, safe: bool = True) -> _Result:
+    def _retried(
+        self,
+        read: Callable[[Response], _Read],
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> _Read:
+        """What is read from the response; one that cannot be read is requested again like a lost one."""
+        method, content = method.upper(), _content(body)
+        given = {name: value for name, value in (query or {}).items() if value is not None}
+        target = f"{path}?{urlencode(given)}" if given else path
+        key = _key_for(method, idempotency_key)
+        safe = bool(key) or method == "GET"
         for number in itertools.count(1):
             try:
-                return attempt()
+                # Each attempt has the same key and bytes, a new timestamp and a new signature.
+                return read(_succeeded(self.send(method, target, content, key, headers)))
             except PsiError as error:
                 pause = _pause(error, number)
                 if not (safe and error.is_temporary and number < self._attempts and pause <= self._max_wait):
@@ -357,7 +433,7 @@ class Events(Iterator["Event"]):
 
     def _read(self, client: Client, limit: int, poll_seconds: float | None) -> Iterator[Event]:
         while True:
-            page = client.request("GET", "/v1/events", query={"cursor": self.cursor, "limit": limit}).json()
+            page = next(client.pages("/v1/events", {"cursor": self.cursor, "limit": limit}))
             yield from page["items"][:-1]
             self.cursor = page["nextCursor"]
             yield from page["items"][-1:]
@@ -433,11 +509,31 @@ def _succeeded(response: Response) -> Response:
     return response
 
 
+def _object(response: Response) -> _Result:
+    value = response.json()
+    if not isinstance(value, dict):
+        raise NoResponseError(f"The response is not the service's: {response.status} without a JSON object.")
+    result = _Result(value)
+    result.response = response
+    return result
+
+
+def _file(response: Response, sha256: str | None) -> bytes:
+    if sha256 is not None and hashlib.sha256(response.body).hexdigest() != sha256:
+        raise NoResponseError("The file is not what was listed: its SHA-256 differs.")
+    return response.body
+
+
+def _text(parsed: Any, name: str) -> str:
+    """A text of an error's body, which may come from a proxy and be anything; empty where there is none."""
+    value = parsed.get(name) if isinstance(parsed, dict) else None
+    return value if isinstance(value, str) else ""
+
+
 def _pause(error: PsiError, number: int) -> float:
     """Seconds to wait after this attempt: longer each time, and not the same for all who wait."""
-    after = error.headers.get("Retry-After", "") if isinstance(error, ApiError) else ""
-    if after.isascii() and after.isdigit():
-        return int(after) * random.uniform(1, 1.1)
+    if isinstance(error, ApiError) and (after := error.response.retry_after) is not None:
+        return after * random.uniform(1, 1.1)
     return min(_FIRST_PAUSE * 2.0 ** (number - 1), _MAX_PAUSE) * random.uniform(0.5, 1)
 
 
@@ -459,7 +555,7 @@ def _plain(name: str, given: str | None) -> str:
 def _base_url(url: str) -> str:
     with suppress(ValueError):
         parts = urlsplit(url)
-        if parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0:
+        if parts.scheme in {"http", "https"} and parts.hostname and parts.hostname.encode("idna") and parts.port != 0:
             return url.rstrip("/")
     raise ConfigurationError("PSI_BASE_URL is no URL such as https://partners.example")
 
