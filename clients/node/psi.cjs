@@ -14,6 +14,8 @@ const { realpathSync } = require("node:fs");
 const { setTimeout: sleep } = require("node:timers/promises");
 const { fileURLToPath } = require("node:url");
 
+const VERSION = "0.1.0";
+const USER_AGENT = `partner-service-interface-client/${VERSION} (Node.js ${process.versions.node})`;
 const TEMPORARY = new Set([408, 429, 500, 502, 503, 504]);
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
@@ -289,6 +291,7 @@ class Client {
     const timestamp = new Date().toISOString();
     const canonical = canonicalRequest(method, target, timestamp, key, body);
     const headers = new Headers({
+      "User-Agent": USER_AGENT,
       ...moreHeaders,
       "X-Api-Key": this.#apiKey,
       "X-Request-Timestamp": timestamp,

@@ -11,6 +11,8 @@ import { realpathSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
+const VERSION = "0.1.0";
+const USER_AGENT = `partner-service-interface-client/${VERSION} (Node.js ${process.versions.node})`;
 const TEMPORARY = new Set([408, 429, 500, 502, 503, 504]);
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
@@ -286,6 +288,7 @@ export class Client {
     const timestamp = new Date().toISOString();
     const canonical = canonicalRequest(method, target, timestamp, key, body);
     const headers = new Headers({
+      "User-Agent": USER_AGENT,
       ...moreHeaders,
       "X-Api-Key": this.#apiKey,
       "X-Request-Timestamp": timestamp,

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import secrets
 import ssl
 import threading
@@ -11,12 +12,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 import trustme
 from standardwebhooks import Webhook
 
+import psi
 from partners.events import feed
 from partners.models import EventFeed, Mode, Partner
 from tests import factories
@@ -57,11 +60,67 @@ def sandbox(driven: DrivenClient, server: Server, django_db_blocker: Any) -> Ite
         yield DrivenClient(driven.place, driven.language, access)
 
 
+class KeepAlive(ThreadingHTTPServer):
+    """Answers `ping`. peers: the client's address of each request. closes: whether it closes the connection after a
+    response without saying so. drips: what it sends byte by byte, for half a minute."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), KeepAliveHandler)
+        self.peers: list[Any] = []
+        self.closes = False
+        self.drips: Literal["head", "body"] | None = None
+        self.user_agents: set[str] = set()
+        self.stopped = threading.Event()
+
+    @property
+    def settings(self) -> dict[str, str]:
+        return {"PSI_BASE_URL": f"http://127.0.0.1:{self.server_port}"}
+
+
+class KeepAliveHandler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: KeepAlive
+
+    def do_GET(self) -> None:
+        self.server.peers.append(self.client_address)
+        self.server.user_agents.add(self.headers["User-Agent"])
+        head = b"HTTP/1.1 200 OK\r\nContent-Length: 150\r\nX-Filler: " + b"-" * 150 + b"\r\n\r\n"
+        body = b"{}".ljust(150)
+        for name, part in (("head", head), ("body", body)):
+            if name != self.server.drips:
+                self.wfile.write(part)
+                continue
+            for byte in part:
+                self.server.stopped.wait(0.2)
+                self.wfile.write(bytes([byte]))
+        self.close_connection = self.server.closes
+
+    def log_message(self, *_: object) -> None:
+        """The test's output is no place for it."""
+
+
 @pytest.fixture
-def tls_server() -> Iterator[str]:
-    """A server with a certificate that nobody trusts."""
+def keep_alive() -> Iterator[KeepAlive]:
+    with KeepAlive() as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,)).start()
+        yield server
+        server.stopped.set()
+        server.shutdown()
+
+
+@pytest.fixture
+def authority() -> trustme.CA:
+    """Signs the certificate of tls_server."""
+    return trustme.CA()
+
+
+@pytest.fixture
+def tls_server(authority: trustme.CA) -> Iterator[str]:
+    """A server with a certificate that the system does not trust; it implements no method."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    trustme.CA().issue_cert("localhost").configure_cert(context)
+    authority.issue_cert("localhost").configure_cert(context)
     with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever, args=(0.05,)).start()
@@ -282,6 +341,15 @@ def test_a_response_that_does_not_come_in_time_is_none(sandbox: DrivenClient) ->
     assert (outcome["raised"], outcome["isTemporary"]) == ("NoResponseError", True)
 
 
+@pytest.mark.parametrize("part", ["head", "body"])
+def test_a_response_that_comes_byte_by_byte_ends_at_the_timeout(
+    driven: DrivenClient, keep_alive: KeepAlive, part: Any
+) -> None:
+    keep_alive.drips = part
+    (outcome,) = driven.outcomes(call("ping"), attempts=1, timeout=1, settings=keep_alive.settings)
+    assert (outcome["raised"], outcome["isTemporary"]) == ("NoResponseError", True)
+
+
 def test_the_sandbox_rehearses_a_lost_response(sandbox: DrivenClient) -> None:
     key, fault = str(uuid.uuid4()), {"X-Sandbox-Fault": "lostAnswer"}
     body = factories.user_body(externalId="cust-1001")
@@ -296,6 +364,50 @@ def test_the_sandbox_rehearses_a_lost_response(sandbox: DrivenClient) -> None:
     assert write["result"]["status"] == 201
     assert again["result"]["externalId"] == "cust-1001"
     assert (limited["status"], limited["isTemporary"]) == (429, True)
+
+
+# Connections
+
+
+def test_a_connection_is_used_again(driven: DrivenClient, keep_alive: KeepAlive) -> None:
+    driven.results(*[call("ping")] * 5, settings=keep_alive.settings)
+    # Node.js may send the second request before it has put the first connection aside.
+    assert (len(keep_alive.peers), len(set(keep_alive.peers)) <= 2) == (5, True)
+
+
+def test_a_connection_that_the_service_closed_is_replaced(driven: DrivenClient, keep_alive: KeepAlive) -> None:
+    keep_alive.closes = True
+    driven.results(*[call("ping")] * 3, settings=keep_alive.settings)
+    assert len(set(keep_alive.peers)) == 3
+
+
+def test_requests_name_the_package_and_its_version(driven: DrivenClient, keep_alive: KeepAlive) -> None:
+    driven.results(call("ping"), settings=keep_alive.settings)
+    [user_agent] = keep_alive.user_agents
+    language = {"python": "Python", "node": "Node.js"}[str(driven.language)]
+    assert re.fullmatch(rf"partner-service-interface-client/{psi.__version__} \({language} [\d.]+\)", user_agent)
+
+
+def test_an_authority_of_the_environment_is_trusted(
+    driven: DrivenClient, tls_server: str, authority: trustme.CA, tmp_path: Path
+) -> None:
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    variables = dict.fromkeys(("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"), str(tmp_path / "ca.pem"))
+    (outcome,) = driven.outcomes(call("ping"), settings={"PSI_BASE_URL": tls_server} | variables)
+    assert (outcome["raised"], outcome["status"]) == ("ApiError", 501)
+
+
+def test_a_proxy_of_the_environment_is_used(through: DrivenClient, gateway: Gateway) -> None:
+    if through.language.name == "node":
+        pytest.skip("Node.js has such variables from version 24 on")
+    proxy = f"http://ada:p%40ss@127.0.0.1:{gateway.server_port}"
+    settings = {"PSI_BASE_URL": "http://partners.invalid/gateway", "HTTP_PROXY": proxy}
+    (ping,) = through.results(call("ping"), settings=settings)
+    assert ping["mode"] == "live"
+    assert gateway.seen[0]["host"] == "partners.invalid"
+    assert gateway.seen[0]["proxy-authorization"] == f"Basic {base64.b64encode(b'ada:p@ss').decode()}"
+    (outcome,) = through.outcomes(call("ping"), settings=settings | {"NO_PROXY": "partners.invalid"})
+    assert outcome["text"] == "The host partners.invalid is unknown."
 
 
 # Events

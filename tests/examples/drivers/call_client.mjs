@@ -44,12 +44,13 @@ function responseParts(result) {
 
 const { calls, attempts, maxWaitSeconds, timeoutSeconds } = JSON.parse(readFileSync(0, "utf8"));
 const results = [];
+let client;
 for (const [name, given, options] of calls) {
   // In Python, a body is an argument.
   const [first, second, body, ...more] = given;
   const settled = name === "request" ? [[first, second], { ...options, body }] : [given, options];
   try {
-    const client = new Client({ attempts, maxWaitMs: maxWaitSeconds * 1000, timeoutMs: timeoutSeconds * 1000 });
+    client ??= new Client({ attempts, maxWaitMs: maxWaitSeconds * 1000, timeoutMs: timeoutSeconds * 1000 });
     const result = await call(client, name, ...settled);
     results.push({ result: await plain(result), response: responseParts(result) });
   } catch (error) {

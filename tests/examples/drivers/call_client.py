@@ -44,9 +44,10 @@ def parts(response: psi.Response) -> dict[str, Any]:
 
 given = json.load(sys.stdin)
 results = []
+client = None
 for name, arguments, options in given["calls"]:
     try:
-        client = psi.Client(
+        client = client or psi.Client(
             attempts=given["attempts"], max_wait=given["maxWaitSeconds"], timeout=given["timeoutSeconds"]
         )
         result = call(client, name, arguments, options)

@@ -13,26 +13,30 @@ import base64
 import binascii
 import hashlib
 import hmac
+import io
 import itertools
 import json
 import os
+import platform
 import random
 import re
+import selectors
 import socket
 import ssl
 import sys
 import time
 import uuid
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from email.message import Message
 from email.utils import parsedate_to_datetime
-from http.client import HTTPException, InvalidURL
+from functools import partial
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, InvalidURL
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
-from urllib.error import HTTPError, URLError
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 if TYPE_CHECKING:  # A copy of this file works without the types.
     from psi.types import (
@@ -50,9 +54,14 @@ if TYPE_CHECKING:  # A copy of this file works without the types.
         UserSummary,
     )
 
+__version__ = "0.1.0"
+
+_USER_AGENT = f"partner-service-interface-client/{__version__} (Python {platform.python_version()})"
 _WRITES = frozenset({"POST", "PATCH"})
 _TEMPORARY = frozenset({408, 429, 500, 502, 503, 504})
 _FIRST_PAUSE, _MAX_PAUSE = 0.5, 30.0
+# Seconds for which a connection without a request is kept: less than proxies do.
+_MAX_IDLE = 50.0
 # What copying leaves around a key: white space, line ends, a byte order mark.
 _AROUND = " \t\r\n\f\v\ufeff\u00a0"
 _Value = TypeVar("_Value", bound=str)
@@ -210,20 +219,154 @@ class WebhookError(PsiError):
 # The client
 
 
-class _StayHere(HTTPRedirectHandler):
-    """Follows no redirects, which could take the key to another host."""
+class _TimedReader(io.RawIOBase):
+    """Reads from a socket until a deadline, however slowly the bytes arrive."""
 
-    def redirect_request(self, *_: object) -> None:
-        return None
+    def __init__(self, raw: io.RawIOBase, sock: socket.socket, deadline: float) -> None:
+        self._raw, self._sock, self._deadline = raw, sock, deadline
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._sock.settimeout(_seconds_until(self._deadline))
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _TimedResponse(HTTPResponse):
+    def __init__(self, deadline: float, sock: socket.socket, *more: Any, **named: Any) -> None:
+        super().__init__(sock, *more, **named)
+        self.fp = io.BufferedReader(_TimedReader(self.fp.detach(), sock, deadline))
+
+
+def _seconds_until(deadline: float) -> float:
+    if (seconds := deadline - time.monotonic()) <= 0:
+        raise TimeoutError("timed out")
+    return seconds
+
+
+class _Connections:
+    """Sends requests to one host, and keeps the connections for the next ones. May be used by several threads."""
+
+    def __init__(self, base_url: str, timeout: float, proxy: str | None, tls: ssl.SSLContext | None) -> None:
+        self._url, self._timeout = urlsplit(base_url), timeout
+        self._is_tls = self._url.scheme == "https"
+        if proxy is None and not proxy_bypass(self._url.netloc):
+            proxy = getproxies().get(self._url.scheme)
+        self._proxy = _proxy(proxy) if proxy else None
+        self._tls = (tls or ssl.create_default_context()) if self._is_tls else None
+        # The newest last, with the time of its last response.
+        self.idle: list[tuple[float, HTTPConnection]] = []
+        self._process = os.getpid()
+        weakref.finalize(self, self.close, self.idle)
+
+    @contextmanager
+    def response(self, method: str, target: str, body: bytes, headers: dict[str, str]) -> Iterator[HTTPResponse]:
+        """Sends a request. Its response is to be read within the timeout. Raises PsiError."""
+        deadline = time.monotonic() + self._timeout
+        target = self._url.path + target
+        if self._proxy and not self._is_tls:
+            target, headers = f"http://{self._url.netloc}{target}", headers | _credentials(self._proxy)
+        connection = self._take()
+        try:
+            with self.failures():
+                connection.response_class = partial(_TimedResponse, deadline)  # type: ignore[assignment]
+                if connection.sock is None:
+                    connection.timeout = _seconds_until(deadline)
+                    connection.connect()
+                connection.sock.settimeout(_seconds_until(deadline))
+                connection.request(method, target, body or None, headers)
+                response = connection.getresponse()
+            yield response
+        except BaseException:
+            connection.close()
+            raise
+        # Closed by now unless it may be used again.
+        if connection.sock is not None:
+            self.idle.append((time.monotonic(), connection))
+
+    @contextmanager
+    def failures(self) -> Iterator[None]:
+        """Raises PsiError for what fails between here and the service."""
+        try:
+            yield
+        except InvalidURL as error:
+            raise ConfigurationError("The path is malformed.") from error
+        except (OSError, HTTPException) as error:
+            host = self._url.hostname
+            if isinstance(error, ssl.SSLCertVerificationError):
+                raise ConfigurationError(
+                    f"The certificate of {host} is not trusted: {error.verify_message}."
+                ) from error
+            if isinstance(error, socket.gaierror) and error.errno != socket.EAI_AGAIN:
+                raise ConfigurationError(f"The host {(self._proxy or self._url).hostname} is unknown.") from error
+            raise NoResponseError(f"no response: {error}") from error
+
+    def _take(self) -> HTTPConnection:
+        """A connection that is open, or a new one."""
+        if self._process != os.getpid():
+            # A fork: these are the parent's.
+            self.close(self.idle)
+            self._process = os.getpid()
+        with suppress(IndexError):
+            while True:
+                since, connection = self.idle.pop()
+                if time.monotonic() - since < _MAX_IDLE and not _has_input(connection.sock):
+                    return connection
+                connection.close()
+        return self._new()
+
+    def _new(self) -> HTTPConnection:
+        first = self._proxy or self._url
+        host, port = first.hostname or "", first.port or (443 if self._is_tls and not self._proxy else 80)
+        if not self._is_tls:
+            return HTTPConnection(host, port)
+        connection = HTTPSConnection(host, port, context=self._tls)
+        if self._proxy:
+            connection.set_tunnel(self._url.hostname or "", self._url.port or 443, _credentials(self._proxy))
+        return connection
+
+    @staticmethod
+    def close(connections: list[tuple[float, HTTPConnection]]) -> None:
+        while connections:
+            connections.pop()[1].close()
+
+
+def _has_input(sock: socket.socket) -> bool:
+    """Whether the other side has closed the connection, or sent what nobody has asked for."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(sock, selectors.EVENT_READ)
+        return bool(selector.select(0))
+
+
+def _proxy(url: str) -> SplitResult:
+    with suppress(ValueError):
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        if parts.scheme == "http" and parts.hostname and parts.port != 0:
+            return parts
+    raise ConfigurationError("the proxy is no URL such as http://proxy.example:3128")
+
+
+def _credentials(proxy: SplitResult) -> dict[str, str]:
+    if proxy.username is None:
+        return {}
+    pair = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return {"Proxy-Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
 
 
 class Client:
     """Calls the service with an API key. May be used by several threads.
 
-    base_url, api_key, secret: by default the environment's PSI_BASE_URL, PSI_API_KEY, PSI_SECRET. timeout: of an
-    attempt, in seconds. attempts: at most, for each request. max_wait: the longest Retry-After that is waited for, in
-    seconds. Raises ConfigurationError. The methods raise that, ApiError and NoResponseError; those that write take an
-    idempotency_key, by default a new one. Proxies are those of the environment: HTTPS_PROXY, NO_PROXY.
+    base_url, api_key, secret: by default the environment's PSI_BASE_URL, PSI_API_KEY, PSI_SECRET. timeout: of a
+    whole attempt, in seconds. attempts: at most, for each request. max_wait: the longest Retry-After that is waited
+    for, in seconds. proxy: its URL, by default the environment's HTTPS_PROXY, unless NO_PROXY names the host; empty for
+    none. ssl_context: whom to trust, by default what the system trusts. Raises ConfigurationError. The methods raise
+    that, ApiError and NoResponseError; those that write take an idempotency_key, by default a new one. Connections are
+    kept for the next request, and closed with the client.
     """
 
     def __init__(
@@ -235,12 +378,18 @@ class Client:
         timeout: float = 30.0,
         attempts: int = 5,
         max_wait: float = 60.0,
+        proxy: str | None = None,
+        ssl_context: ssl.SSLContext | None = None,
     ) -> None:
-        self._base_url = _base_url(_plain("PSI_BASE_URL", base_url))
+        url = _base_url(_plain("PSI_BASE_URL", base_url))
         self._api_key = _plain("PSI_API_KEY", api_key)
         self._secret = _plain("PSI_SECRET", secret)
-        self._timeout, self._attempts, self._max_wait = timeout, attempts, max_wait
-        self._opener = build_opener(_StayHere)
+        self._attempts, self._max_wait = attempts, max_wait
+        self._connections = _Connections(url, timeout, proxy, ssl_context)
+
+    def close(self) -> None:
+        """Closes the connections, as the end of the program does."""
+        self._connections.close(self._connections.idle)
 
     def ping(self) -> Ping:
         """The partner of the key, its mode, and the service's time."""
@@ -354,28 +503,21 @@ class Client:
         key = _key_for(method, idempotency_key)
         timestamp = datetime.now(UTC).isoformat()
         canonical = canonical_request(method, target, timestamp, key, body)
-        headers = dict(more_headers or {}) | {
-            "X-Api-Key": self._api_key,
-            "X-Request-Timestamp": timestamp,
-            "X-Request-Signature": sign(self._secret, canonical),
-        }
+        headers = (
+            {"User-Agent": _USER_AGENT}
+            | dict(more_headers or {})
+            | {
+                "X-Api-Key": self._api_key,
+                "X-Request-Timestamp": timestamp,
+                "X-Request-Signature": sign(self._secret, canonical),
+            }
+        )
         if key:
             headers["Idempotency-Key"] = key
         if method in _WRITES:
             headers["Content-Type"] = "application/json"
-        try:
-            with self._open(Request(self._base_url + target, body or None, headers, method=method)) as response:
-                return Response(response.status, response.headers, response.read())
-        except InvalidURL as error:
-            raise ConfigurationError(f"The path is malformed: {target!r}.") from error
-        except (OSError, HTTPException) as error:
-            raise _failure(error, urlsplit(self._base_url).hostname) from error
-
-    def _open(self, request: Request) -> Any:
-        try:
-            return self._opener.open(request, timeout=self._timeout)
-        except HTTPError as error:
-            return error  # a response too
+        with self._connections.response(method, target, body, headers) as response, self._connections.failures():
+            return Response(response.status, response.headers, response.read())
 
     def _result(
         self,
@@ -564,16 +706,6 @@ def _content(body: Any) -> bytes:
     if isinstance(body, str):
         return body.encode()
     return body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-
-
-def _failure(error: Exception, host: str | None) -> PsiError:
-    """What to raise without a response: a wrong certificate or an unknown name is not retried."""
-    reason = error.reason if isinstance(error, URLError) else error
-    if isinstance(reason, ssl.SSLCertVerificationError):
-        return ConfigurationError(f"The certificate of {host} is not trusted: {reason.verify_message}.")
-    if isinstance(reason, socket.gaierror) and reason.errno != socket.EAI_AGAIN:
-        return ConfigurationError(f"The host {host} is unknown.")
-    return NoResponseError(f"no response: {reason}")
 
 
 def main() -> None:
