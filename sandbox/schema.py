@@ -33,7 +33,7 @@ KEY = {
     "label": "staging",
     "createdAt": "2026-01-15T10:30:00.000000Z",
     "lastUsedAt": "2026-01-16T08:00:00.000000Z",
-    "expiresAt": None,
+    "expiresAt": "2027-01-15T10:30:00.000000Z",
 }
 KEY_PREFIX = OpenApiParameter(
     "api_key_prefix",
