@@ -1,7 +1,7 @@
 // Made by clients/commonjs.py: do not edit.
 "use strict";
 
-// A client of the Partner Service Interface. Node.js 20 or newer, no packages; one file that may be copied.
+// A client of the Partner Service Interface. Node.js 20.3 or newer, no packages; one file that may be copied.
 //
 //     export PSI_BASE_URL=https://partners.example PSI_API_KEY=psi_test_key_… PSI_SECRET=psi_test_secret_…
 //     node psi.mjs GET /v1/ping
@@ -19,6 +19,7 @@ const USER_AGENT = `partner-service-interface-client/${VERSION} (Node.js ${proce
 const TEMPORARY = new Set([408, 429, 500, 502, 503, 504]);
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
+const DIFFERS = "The file is not what was listed: its SHA-256 differs.";
 
 // Signing
 
@@ -176,7 +177,8 @@ async function objectOf(response) {
 // PSI_SECRET. timeoutMs: of an attempt. attempts: at most, for each request. maxWaitMs: the longest Retry-After that is
 // waited for. fetch: in place of Node's, which uses the proxies of HTTPS_PROXY and NO_PROXY only under
 // NODE_USE_ENV_PROXY=1 (Node.js 24). Throws ConfigurationError. The methods reject with that, ApiError and
-// NoResponseError; those that write take an idempotencyKey, by default a new one.
+// NoResponseError; those that write take an idempotencyKey, by default a new one. All take a signal, an AbortSignal whose
+// reason they reject with, and headers, which are not signed.
 class Client {
   #baseUrl;
   #apiKey;
@@ -196,63 +198,86 @@ class Client {
     this.#maxWaitMs = maxWaitMs;
   }
 
+  // What sandbox partners can do in addition.
+  get sandbox() {
+    return new Sandbox((...request) => this.#result(...request));
+  }
+
   // The partner of the key, its mode, and the service's time.
-  ping() {
-    return this.#result("GET", "/v1/ping");
+  ping(options) {
+    return this.#result("GET", "/v1/ping", options);
   }
 
   // Registers a user. ApiError: 400 names the fields, 409 is a known externalId, 422 a minor.
-  createUser(user, { idempotencyKey } = {}) {
-    return this.#result("POST", "/v1/users", { body: user, idempotencyKey });
+  createUser(user, options) {
+    return this.#result("POST", "/v1/users", { ...options, body: user });
   }
 
   // Changes the fields that are sent.
-  updateUser(externalId, changes, { idempotencyKey } = {}) {
-    return this.#result("PATCH", userPath(externalId), { body: changes, idempotencyKey });
+  updateUser(externalId, changes, options) {
+    return this.#result("PATCH", userPath(externalId), { ...options, body: changes });
   }
 
   // Answers a requirement of a user with a note; an update that has all of its fields answers it too.
-  respondToRequirement(externalId, requirementId, note, { idempotencyKey } = {}) {
+  respondToRequirement(externalId, requirementId, note, options) {
     const path = userPath(externalId, "requirements", requirementId, "response");
-    return this.#result("POST", path, { body: { note }, idempotencyKey });
+    return this.#result("POST", path, { ...options, body: { note } });
   }
 
   // The status of a user.
-  getUser(externalId) {
-    return this.#result("GET", userPath(externalId));
+  getUser(externalId, options) {
+    return this.#result("GET", userPath(externalId), options);
   }
 
   // All users, newest first, without personal data. limit: of a page.
-  users({ status, limit = 100 } = {}) {
-    return this.#items("/v1/users", { status, limit });
+  users({ status, limit = 100, ...options } = {}) {
+    return this.#items("/v1/users", { status, limit }, options);
   }
 
   // All conversions of a user, newest first. Amounts are texts: do not convert them to numbers.
-  transactions(externalId, { limit = 100 } = {}) {
-    return this.#items(userPath(externalId, "transactions"), { limit });
+  transactions(externalId, { limit = 100, ...options } = {}) {
+    return this.#items(userPath(externalId, "transactions"), { limit }, options);
   }
 
   // All documents of a user, newest first.
-  documents(externalId, { limit = 100 } = {}) {
-    return this.#items(userPath(externalId, "documents"), { limit });
+  documents(externalId, { limit = 100, ...options } = {}) {
+    return this.#items(userPath(externalId, "documents"), { limit }, options);
   }
 
   // The file of a document, a Buffer. sha256: as listed; a file that differs is requested again like a lost response.
-  getDocument(externalId, documentId, { sha256 } = {}) {
+  getDocument(externalId, documentId, { sha256, ...options } = {}) {
     const read = async (response) => {
       const content = Buffer.from(await response.arrayBuffer());
       if (sha256 !== undefined && createHash("sha256").update(content).digest("hex") !== sha256) {
-        throw new NoResponseError("The file is not what was listed: its SHA-256 differs.");
+        throw new NoResponseError(DIFFERS);
       }
       return content;
     };
-    return this.#retried(read, "GET", userPath(externalId, "documents", documentId));
+    return this.#retried(read, "GET", userPath(externalId, "documents", documentId), options);
+  }
+
+  // The file of a document in parts, as they arrive, for `for await`, `pipeline` and `writeFile`. sha256: as listed; it
+  // rejects after the last part of a file that differs. Once the first has come, nothing is retried.
+  async *streamDocument(externalId, documentId, { sha256, ...options } = {}) {
+    const path = userPath(externalId, "documents", documentId);
+    const response = await this.#retried((response) => response, "GET", path, { ...options, isStream: true });
+    const hash = createHash("sha256");
+    try {
+      for await (const chunk of response.body ?? []) {
+        hash.update(chunk);
+        yield chunk;
+      }
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      throw this.#failure(error);
+    }
+    if (sha256 !== undefined && hash.digest("hex") !== sha256) throw new NoResponseError(DIFFERS);
   }
 
   // The write that took effect under a key, or null: so far none has.
-  async getIdempotencyKey(idempotencyKey) {
+  async getIdempotencyKey(idempotencyKey, options) {
     try {
-      return await this.#result("GET", `/v1/idempotency-keys/${encodeURIComponent(idempotencyKey)}`);
+      return await this.#result("GET", `/v1/idempotency-keys/${encodeURIComponent(idempotencyKey)}`, options);
     } catch (error) {
       if (error instanceof ApiError && error.status === 404) return null;
       throw error;
@@ -260,16 +285,16 @@ class Client {
   }
 
   // The events after a cursor, oldest first, by default from the oldest kept. pollMs: between looks for new ones; by
-  // default the events end with the newest.
-  events(cursor, { limit = 100, pollMs } = {}) {
-    return new Events(this, cursor, limit, pollMs);
+  // default the events end with the newest. signal: ends the waiting too.
+  events(cursor, { limit = 100, pollMs, signal } = {}) {
+    return new Events(this, cursor, limit, pollMs, signal);
   }
 
   // The pages of a list, each with items and nextCursor. query: a cursor is where to begin.
-  async *pages(path, query = {}) {
+  async *pages(path, query = {}, options = {}) {
     let cursor = query.cursor;
     do {
-      const page = await this.#result("GET", path, { query: { ...query, cursor } });
+      const page = await this.#result("GET", path, { ...options, query: { ...query, cursor } });
       yield page;
       cursor = page.nextCursor;
     } while (cursor !== null);
@@ -284,7 +309,11 @@ class Client {
 
   // Signs a request and sends it once; resolves to an ApiResponse, for an error status too.
   // target: path and query, percent-encoded. body: as of `request`, sent as it is signed.
-  async send(method, target, body = "", idempotencyKey = undefined, moreHeaders = {}) {
+  async send(method, target, body = "", idempotencyKey = undefined, moreHeaders = {}, signal = undefined) {
+    return this.#send(method, target, body, idempotencyKey, moreHeaders, signal);
+  }
+
+  async #send(method, target, body, idempotencyKey, moreHeaders, signal, isStream = false) {
     method = method.toUpperCase();
     body = contentOf(body);
     const key = keyFor(method, idempotencyKey);
@@ -301,25 +330,33 @@ class Client {
     });
     // A redirect would take the key to another host.
     const options = { method, headers, body: isWrite(method) ? body : undefined, redirect: "manual" };
+    const timeout = AbortSignal.timeout(this.#timeoutMs);
+    options.signal = signal ? AbortSignal.any([timeout, signal]) : timeout;
     try {
-      const response = await this.#fetch(this.#baseUrl + target, { ...options, signal: AbortSignal.timeout(this.#timeoutMs) });
-      const content = await response.arrayBuffer();
-      return new ApiResponse(content.byteLength > 0 ? content : null, response);
+      const response = await this.#fetch(this.#baseUrl + target, options);
+      const content = isStream && response.ok ? response.body : await response.arrayBuffer();
+      return new ApiResponse(content?.byteLength === 0 ? null : content, response);
     } catch (error) {
-      throw failure(error, new URL(this.#baseUrl).hostname);
+      signal?.throwIfAborted();
+      throw this.#failure(error);
     }
+  }
+
+  #failure(error) {
+    return failure(error, new URL(this.#baseUrl).hostname);
   }
 
   #result(method, path, options) {
     return this.#retried(objectOf, method, path, options);
   }
 
-  async *#items(path, query) {
-    for await (const page of this.pages(path, query)) yield* page.items;
+  async *#items(path, query, options) {
+    for await (const page of this.pages(path, query, options)) yield* page.items;
   }
 
   // What is read from the response; one that cannot be read is requested again like a lost one.
-  async #retried(read, method, path, { body, query = {}, idempotencyKey, headers } = {}) {
+  async #retried(read, method, path, options = {}) {
+    const { body, query = {}, idempotencyKey, headers, signal, isStream } = options;
     method = method.toUpperCase();
     const content = contentOf(body);
     const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
@@ -329,15 +366,108 @@ class Client {
     for (let number = 1; ; number++) {
       try {
         // Each attempt has the same key and bytes, a new timestamp and a new signature.
-        return await read(await succeeded(await this.send(method, target, content, key, headers)));
+        return await read(await succeeded(await this.#send(method, target, content, key, headers, signal, isStream)));
       } catch (error) {
         if (!(isSafe && error.isTemporary && number < this.#attempts)) throw error;
         const pause = pauseMs(error, number);
         if (pause > this.#maxWaitMs) throw error;
-        await sleep(pause);
+        await wait(pause, signal);
       }
     }
   }
+}
+
+// What sandbox partners can do in addition: simulate what compliance does, set up webhooks, and manage their keys.
+// Methods whose response has a secret send no Idempotency-Key and are not retried: that response is given once.
+class Sandbox {
+  #result;
+
+  constructor(result) {
+    this.#result = result;
+  }
+
+  // Changes the status of a user. ApiError: 409 is a move that is not allowed.
+  simulateDecision(externalId, decision, options) {
+    return this.#result("POST", sandboxPath("users", externalId, "status"), { ...options, body: decision });
+  }
+
+  // Records up to 100 conversions, all or none.
+  simulateTransactions(externalId, conversions, options) {
+    const body = { items: conversions };
+    return this.#result("POST", sandboxPath("users", externalId, "transactions"), { ...options, body });
+  }
+
+  // Publishes a sample.
+  simulateDocument(externalId, document, options) {
+    return this.#result("POST", sandboxPath("users", externalId, "documents"), { ...options, body: document });
+  }
+
+  // Opens a requirement.
+  simulateRequirement(externalId, requirement, options) {
+    return this.#result("POST", sandboxPath("users", externalId, "requirements"), { ...options, body: requirement });
+  }
+
+  // Closes a requirement.
+  simulateClosing(externalId, requirementId, options) {
+    const path = sandboxPath("users", externalId, "requirements", requirementId, "close");
+    return this.#result("POST", path, { ...options, body: {} });
+  }
+
+  // The webhooks, without their secrets.
+  async webhooks(options) {
+    return (await this.#result("GET", "/v1/sandbox/webhooks", options)).items;
+  }
+
+  // Adds a webhook. Its secret is shown this once.
+  addWebhook(settings, options) {
+    return this.#result("POST", "/v1/sandbox/webhooks", { ...options, body: settings, idempotencyKey: "" });
+  }
+
+  // Removes a webhook.
+  removeWebhook(webhookId, options) {
+    return this.#result("DELETE", sandboxPath("webhooks", webhookId), options);
+  }
+
+  // Has a webhook.test sent, and resolves to how the webhook responded.
+  testWebhook(webhookId, options) {
+    return this.#result("POST", sandboxPath("webhooks", webhookId, "test"), { ...options, body: {} });
+  }
+
+  // Gives a webhook another secret. overlapHours: for which the old one signs too.
+  rotateWebhookSecret(webhookId, { overlapHours, ...options } = {}) {
+    const path = sandboxPath("webhooks", webhookId, "rotate-secret");
+    return this.#result("POST", path, { ...options, body: { overlapHours }, idempotencyKey: "" });
+  }
+
+  // The keys in force, newest first, without their secrets.
+  async apiKeys(options) {
+    return (await this.#result("GET", "/v1/sandbox/api-keys", options)).items;
+  }
+
+  // Issues a key in place of the one that signs. overlapHours: for which the old one is in force too.
+  rotateApiKey({ overlapHours, ...options } = {}) {
+    const path = "/v1/sandbox/api-keys/rotate";
+    return this.#result("POST", path, { ...options, body: { overlapHours }, idempotencyKey: "" });
+  }
+
+  // Revokes a key, other than the one that signs.
+  revokeApiKey(apiKeyPrefix, options) {
+    return this.#result("DELETE", sandboxPath("api-keys", apiKeyPrefix), options);
+  }
+
+  // The last requests, newest first, with status, errors and diagnosis.
+  async requests({ limit = 25, ...options } = {}) {
+    return (await this.#result("GET", "/v1/sandbox/requests", { ...options, query: { limit } })).items;
+  }
+
+  // One of the last requests.
+  getRequest(requestId, options) {
+    return this.#result("GET", sandboxPath("requests", requestId), options);
+  }
+}
+
+function sandboxPath(...names) {
+  return ["/v1/sandbox", ...names.map(encodeURIComponent)].join("/");
 }
 
 // Events in the feed's order, for `for await`. cursor: where to continue once you have handled the event that you
@@ -347,24 +477,26 @@ class Events {
   #client;
   #limit;
   #pollMs;
+  #signal;
 
-  constructor(client, cursor, limit, pollMs) {
+  constructor(client, cursor, limit, pollMs, signal) {
     this.cursor = cursor;
     this.#client = client;
     this.#limit = limit;
     this.#pollMs = pollMs;
+    this.#signal = signal;
   }
 
   async *[Symbol.asyncIterator]() {
     for (;;) {
       const query = { cursor: this.cursor, limit: this.#limit };
-      const { value: page } = await this.#client.pages("/v1/events", query).next();
+      const { value: page } = await this.#client.pages("/v1/events", query, { signal: this.#signal }).next();
       yield* page.items.slice(0, -1);
       this.cursor = page.nextCursor;
       yield* page.items.slice(-1);
       if (page.hasMore) continue;
       if (this.#pollMs === undefined) return;
-      await sleep(this.#pollMs);
+      await wait(this.#pollMs, this.#signal);
     }
   }
 }
@@ -431,6 +563,10 @@ async function succeeded(response) {
   throw new ApiError(response, await objectOf(response.clone()).catch(() => ({})));
 }
 
+async function wait(ms, signal) {
+  await sleep(ms, undefined, { signal }).catch(() => signal.throwIfAborted());
+}
+
 // How long to wait after this attempt: longer each time, and not the same for all who wait.
 function pauseMs(error, number) {
   const after = error.response?.retryAfterMs ?? null;
@@ -492,4 +628,4 @@ if (require.main === module) {
   });
 }
 
-module.exports = { canonicalRequest, sign, PsiError, ConfigurationError, NoResponseError, ApiError, WebhookError, ApiResponse, responseOf, Client, Events, userPath, known, verifyWebhook, send, setting };
+module.exports = { canonicalRequest, sign, PsiError, ConfigurationError, NoResponseError, ApiError, WebhookError, ApiResponse, responseOf, Client, Sandbox, Events, userPath, known, verifyWebhook, send, setting };

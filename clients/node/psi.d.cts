@@ -1,6 +1,8 @@
 // Made by clients/commonjs.py: do not edit.
 // Types of psi.cjs.
 import type {
+  AddedWebhook,
+  ApiKey,
   CompletedWrite,
   Conversion,
   CreatedUser,
@@ -10,15 +12,30 @@ import type {
   ListedUser,
   NewUser,
   Ping,
-  UserChanges,
+  RecordedConversions,
+  RemovedWebhook,
   Requirement,
+  RevokedKey,
+  RotatedKey,
+  RotatedSecret,
+  SandboxRequest,
+  SimulatedConversion,
+  SimulatedDecision,
+  SimulatedDocument,
+  SimulatedRequirement,
+  UserChanges,
   UserSummary,
+  Webhook,
+  WebhookSettings,
+  WebhookTestResult,
 } from "./types.cjs";
 
 export type * from "./types.cjs";
 
 type Query = Record<string, string | number | boolean | null | undefined>;
-type Keyed = { idempotencyKey?: string };
+type Options = { signal?: AbortSignal; headers?: Record<string, string> };
+type Keyed = Options & { idempotencyKey?: string };
+type Overlapping = Options & { overlapHours?: number };
 
 export declare function canonicalRequest(
   method: string,
@@ -72,22 +89,32 @@ export interface ClientOptions {
 
 export declare class Client {
   constructor(options?: ClientOptions);
-  ping(): Promise<Ping>;
+  get sandbox(): Sandbox;
+  ping(options?: Options): Promise<Ping>;
   createUser(user: NewUser, options?: Keyed): Promise<CreatedUser>;
   updateUser(externalId: string, changes: UserChanges, options?: Keyed): Promise<UserSummary>;
   respondToRequirement(externalId: string, requirementId: string, note: string, options?: Keyed): Promise<Requirement>;
-  getUser(externalId: string): Promise<UserSummary>;
-  users(options?: { status?: string; limit?: number }): AsyncGenerator<ListedUser, void>;
-  transactions(externalId: string, options?: { limit?: number }): AsyncGenerator<Conversion, void>;
-  documents(externalId: string, options?: { limit?: number }): AsyncGenerator<Document, void>;
-  getDocument(externalId: string, documentId: string, options?: { sha256?: string }): Promise<Buffer>;
-  getIdempotencyKey(idempotencyKey: string): Promise<CompletedWrite | null>;
-  events(cursor?: string | null, options?: { limit?: number; pollMs?: number }): Events;
-  pages<Item = any>(path: string, query?: Query): AsyncGenerator<{ items: Item[]; nextCursor: string | null }, void>;
+  getUser(externalId: string, options?: Options): Promise<UserSummary>;
+  users(options?: Options & { status?: string; limit?: number }): AsyncGenerator<ListedUser, void>;
+  transactions(externalId: string, options?: Options & { limit?: number }): AsyncGenerator<Conversion, void>;
+  documents(externalId: string, options?: Options & { limit?: number }): AsyncGenerator<Document, void>;
+  getDocument(externalId: string, documentId: string, options?: Options & { sha256?: string }): Promise<Buffer>;
+  streamDocument(
+    externalId: string,
+    documentId: string,
+    options?: Options & { sha256?: string },
+  ): AsyncGenerator<Uint8Array, void>;
+  getIdempotencyKey(idempotencyKey: string, options?: Options): Promise<CompletedWrite | null>;
+  events(cursor?: string | null, options?: { limit?: number; pollMs?: number; signal?: AbortSignal }): Events;
+  pages<Item = any>(
+    path: string,
+    query?: Query,
+    options?: Options,
+  ): AsyncGenerator<{ items: Item[]; nextCursor: string | null }, void>;
   request(
     method: string,
     path: string,
-    options?: Keyed & { body?: unknown; query?: Query; headers?: Record<string, string> },
+    options?: Keyed & { body?: unknown; query?: Query },
   ): Promise<ApiResponse>;
   send(
     method: string,
@@ -95,7 +122,31 @@ export declare class Client {
     body?: unknown,
     idempotencyKey?: string,
     moreHeaders?: Record<string, string>,
+    signal?: AbortSignal,
   ): Promise<ApiResponse>;
+}
+
+export declare class Sandbox {
+  private constructor();
+  simulateDecision(externalId: string, decision: SimulatedDecision, options?: Keyed): Promise<UserSummary>;
+  simulateTransactions(
+    externalId: string,
+    conversions: readonly SimulatedConversion[],
+    options?: Keyed,
+  ): Promise<RecordedConversions>;
+  simulateDocument(externalId: string, document: SimulatedDocument, options?: Keyed): Promise<Document>;
+  simulateRequirement(externalId: string, requirement: SimulatedRequirement, options?: Keyed): Promise<Requirement>;
+  simulateClosing(externalId: string, requirementId: string, options?: Keyed): Promise<Requirement>;
+  webhooks(options?: Options): Promise<Webhook[]>;
+  addWebhook(settings: WebhookSettings, options?: Options): Promise<AddedWebhook>;
+  removeWebhook(webhookId: string, options?: Options): Promise<RemovedWebhook>;
+  testWebhook(webhookId: string, options?: Options): Promise<WebhookTestResult>;
+  rotateWebhookSecret(webhookId: string, options?: Overlapping): Promise<RotatedSecret>;
+  apiKeys(options?: Options): Promise<ApiKey[]>;
+  rotateApiKey(options?: Overlapping): Promise<RotatedKey>;
+  revokeApiKey(apiKeyPrefix: string, options?: Options): Promise<RevokedKey>;
+  requests(options?: Options & { limit?: number }): Promise<SandboxRequest[]>;
+  getRequest(requestId: string, options?: Options): Promise<SandboxRequest>;
 }
 
 export declare class Events implements AsyncIterable<Event> {

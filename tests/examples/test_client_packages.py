@@ -176,6 +176,84 @@ def test_a_file_is_the_listed_one(through: DrivenClient, gateway: Gateway, user:
     assert (refused["raised"], refused["isTemporary"]) == ("NoResponseError", True)
 
 
+def test_a_file_is_read_in_parts(through: DrivenClient, gateway: Gateway, user: User) -> None:
+    content = bytes(range(256)) * 1000
+    document = add_document(user, b"%PDF-1.7\n" + content)
+    (listed,) = through.results(call("documents", user.external_id))[0]
+    arguments = (user.external_id, str(document.document_id))
+    # Before its first part has come, it is requested again.
+    gateway.faults = [503]
+    gateway.retry_after = 0
+    (file,) = through.results(call("streamDocument", *arguments, sha256=listed["sha256"]))
+    assert bytes.fromhex(file["hex"]) == b"%PDF-1.7\n" + content
+    gateway.faults = ["cut", "spoilt"]
+    refused = through.outcomes(*[call("streamDocument", *arguments, sha256=listed["sha256"])] * 2, attempts=1)
+    assert [(one["raised"], one["isTemporary"]) for one in refused] == [("NoResponseError", True)] * 2
+    (missing,) = through.outcomes(call("streamDocument", user.external_id, str(uuid.uuid4())))
+    assert (missing["raised"], missing["status"]) == ("ApiError", 404)
+    if through.language.name == "python":
+        # What a failed attempt has written is written over.
+        gateway.faults = ["cut", "spoilt"]
+        (file,) = through.results(call("streamDocument", *arguments, sha256=listed["sha256"]))
+        assert bytes.fromhex(file["hex"]) == b"%PDF-1.7\n" + content
+
+
+# Sandbox
+
+
+def test_the_sandbox_simulates_what_compliance_does(sandbox: DrivenClient) -> None:
+    conversion = {
+        "from": {"currency": "CAD", "amount": "100.00"},
+        "to": {"currency": "USD", "amount": "71.82"},
+        "rate": "0.7182",
+    }
+    _, active, conversions, document, requirement = sandbox.results(
+        call("createUser", factories.user_body(externalId="zoë")),
+        call("sandbox.simulateDecision", "zoë", {"status": "active"}),
+        call("sandbox.simulateTransactions", "zoë", [conversion] * 2),
+        call("sandbox.simulateDocument", "zoë", {"type": "taxSlip", "title": "T5"}),
+        call("sandbox.simulateRequirement", "zoë", {"code": "sourceOfFunds"}),
+    )
+    assert active["status"] == "active"
+    assert len(conversions["items"]) == 2
+    assert (document["title"], requirement["state"]) == ("T5", "open")
+    closed, requests = sandbox.results(
+        call("sandbox.simulateClosing", "zoë", requirement["requirementId"]), call("sandbox.requests", limit=3)
+    )
+    assert closed["state"] == "closed"
+    assert len(requests) <= 3
+
+
+def test_webhooks_and_keys_are_managed_in_the_sandbox(sandbox: DrivenClient) -> None:
+    ping, rotated, keys = sandbox.results(
+        call("ping"), call("sandbox.rotateApiKey", overlapHours=1), call("sandbox.apiKeys")
+    )
+    partner = Partner.objects.get(slug=ping["partner"])
+    webhook = str(factories.WebhookEndpointFactory.create(partner=partner).pk)
+    new, old = (one["apiKeyPrefix"] for one in keys)
+    assert rotated["apiKey"].startswith(new)
+    unknown, listed, changed, removed, none, conflict = sandbox.outcomes(
+        call("sandbox.addWebhook", {"url": "https://nowhere.invalid/"}),
+        call("sandbox.webhooks"),
+        call("sandbox.rotateWebhookSecret", webhook, overlapHours=0),
+        call("sandbox.removeWebhook", webhook),
+        call("sandbox.testWebhook", webhook),
+        call("sandbox.revokeApiKey", old),
+    )
+    assert [one["field"] for one in unknown["fieldErrors"]] == ["url"]
+    assert [one["webhookId"] for one in listed["result"]] == [webhook]
+    assert changed["result"]["secret"].startswith("whsec_")
+    assert removed["result"] == {"webhookId": webhook}
+    # The webhook is no more, and the key is the one that signs.
+    assert (none["status"], conflict["status"]) == (404, 409)
+    revoked, request = sandbox.outcomes(
+        call("sandbox.revokeApiKey", new), call("sandbox.getRequest", conflict["requestId"]), attempts=1
+    )
+    assert revoked["result"] == {"apiKeyPrefix": new}
+    # It is there within two seconds.
+    assert request["result"]["status"] == 409 if "result" in request else request["status"] == 404
+
+
 # Errors
 
 

@@ -19,6 +19,12 @@ async function plain(value) {
   return Buffer.isBuffer(found) ? { hex: found.toString("hex") } : found;
 }
 
+async function whole(stream) {
+  const chunks = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
 function call(client, name, given, options) {
   if (name === "verifyWebhook") {
     const [body, headers, secrets] = given;
@@ -26,6 +32,8 @@ function call(client, name, given, options) {
     if (tolerance !== undefined) others.toleranceMs = tolerance * 1000;
     return verifyWebhook(Buffer.from(body), headers, secrets, others);
   }
+  if (name === "streamDocument") return whole(client.streamDocument(...given, options));
+  if (name.startsWith("sandbox.")) return client.sandbox[name.slice("sandbox.".length)](...given, options);
   return client[name](...given, ...(name === "send" ? [] : [options]));
 }
 

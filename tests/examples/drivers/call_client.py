@@ -1,5 +1,6 @@
 """Makes the calls that it reads with the client, as tests/examples/driven.py has them, and writes the results."""
 
+import io
 import json
 import re
 import sys
@@ -33,7 +34,14 @@ def call(client: psi.Client, name: str, arguments: list[Any], options: dict[str,
     if name == "pages":
         (path,) = arguments
         return client.pages(path, named)
-    return getattr(client, snake_case(name))(*arguments, **named)
+    if name == "streamDocument":
+        file = io.BytesIO(b"before")
+        file.seek(0, io.SEEK_END)
+        external_id, document_id = arguments
+        client.download_document(external_id, document_id, file, **named)
+        return file.getvalue().removeprefix(b"before")
+    *parts, name = name.split(".")
+    return getattr(client.sandbox if parts else client, snake_case(name))(*arguments, **named)
 
 
 def parts(response: psi.Response) -> dict[str, Any]:

@@ -33,13 +33,15 @@ from datetime import UTC, datetime
 from email.message import Message
 from email.utils import parsedate_to_datetime
 from functools import partial
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, InvalidURL
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead, InvalidURL
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 if TYPE_CHECKING:  # A copy of this file works without the types.
     from psi.types import (
+        AddedWebhook,
+        ApiKey,
         CompletedWrite,
         Conversion,
         CreatedUser,
@@ -49,9 +51,22 @@ if TYPE_CHECKING:  # A copy of this file works without the types.
         ListedUser,
         NewUser,
         Ping,
+        RecordedConversions,
+        RemovedWebhook,
         Requirement,
+        RevokedKey,
+        RotatedKey,
+        RotatedSecret,
+        SandboxRequest,
+        SimulatedConversion,
+        SimulatedDecision,
+        SimulatedDocument,
+        SimulatedRequirement,
         UserChanges,
         UserSummary,
+        Webhook,
+        WebhookSettings,
+        WebhookTestResult,
     )
 
 __version__ = "0.1.0"
@@ -62,6 +77,9 @@ _TEMPORARY = frozenset({408, 429, 500, 502, 503, 504})
 _FIRST_PAUSE, _MAX_PAUSE = 0.5, 30.0
 # Seconds for which a connection without a request is kept: less than proxies do.
 _MAX_IDLE = 50.0
+# Bytes of a document that are written to a file at once.
+_CHUNK = 1 << 16
+_DIFFERS = "The file is not what was listed: its SHA-256 differs."
 # What copying leaves around a key: white space, line ends, a byte order mark.
 _AROUND = " \t\r\n\f\v\ufeff\u00a0"
 _Value = TypeVar("_Value", bound=str)
@@ -391,6 +409,11 @@ class Client:
         """Closes the connections, as the end of the program does."""
         self._connections.close(self._connections.idle)
 
+    @property
+    def sandbox(self) -> Sandbox:
+        """What sandbox partners can do in addition."""
+        return Sandbox(self._result)
+
     def ping(self) -> Ping:
         """The partner of the key, its mode, and the service's time."""
         return self._result("GET", "/v1/ping")
@@ -433,6 +456,29 @@ class Client:
         """The file of a document. sha256: as listed; a file that differs is requested again like a lost response."""
         path = user_path(external_id, "documents", document_id)
         return self._retried(lambda response: _file(response, sha256), "GET", path)
+
+    def download_document(
+        self, external_id: str, document_id: str, file: BinaryIO, *, sha256: str | None = None
+    ) -> None:
+        """Writes the file of a document into a file that is open for writing in binary, a part at a time.
+
+        sha256: as listed. file: each attempt begins where it was at first, so it is seekable; after an error, it has
+        what came until then.
+        """
+        start = file.tell()
+
+        def save(response: HTTPResponse) -> bytes:
+            digest = hashlib.sha256()
+            file.seek(start)
+            file.truncate()
+            while chunk := self._read(response, _CHUNK):
+                digest.update(chunk)
+                file.write(chunk)
+            if sha256 not in {None, digest.hexdigest()}:
+                raise NoResponseError(_DIFFERS)
+            return b""
+
+        self._retried(lambda response: response, "GET", user_path(external_id, "documents", document_id), save=save)
 
     def get_idempotency_key(self, idempotency_key: str) -> CompletedWrite | None:
         """The write that took effect under a key, or None: so far none has."""
@@ -499,6 +545,17 @@ class Client:
         target: path and query, percent-encoded. body: as of `request`, sent as it is signed, byte for byte. Raises
         NoResponseError, ConfigurationError, and UnicodeError if the target is not UTF-8.
         """
+        return self._send(method, target, body, idempotency_key, more_headers)
+
+    def _send(
+        self,
+        method: str,
+        target: str,
+        body: Any,
+        idempotency_key: str | None,
+        more_headers: Mapping[str, str] | None,
+        save: Callable[[HTTPResponse], bytes] | None = None,
+    ) -> Response:
         method, body = method.upper(), _content(body)
         key = _key_for(method, idempotency_key)
         timestamp = datetime.now(UTC).isoformat()
@@ -516,8 +573,16 @@ class Client:
             headers["Idempotency-Key"] = key
         if method in _WRITES:
             headers["Content-Type"] = "application/json"
-        with self._connections.response(method, target, body, headers) as response, self._connections.failures():
-            return Response(response.status, response.headers, response.read())
+        with self._connections.response(method, target, body, headers) as response:
+            content = save(response) if save and response.status == 200 else self._read(response)
+            return Response(response.status, response.headers, content)
+
+    def _read(self, response: HTTPResponse, size: int | None = None) -> bytes:
+        with self._connections.failures():
+            content = response.read(size)
+            if size and not content and response.length:
+                raise IncompleteRead(content, response.length)
+            return content
 
     def _result(
         self,
@@ -540,6 +605,7 @@ class Client:
         query: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
         headers: Mapping[str, str] | None = None,
+        save: Callable[[HTTPResponse], bytes] | None = None,
     ) -> _Read:
         """What is read from the response; one that cannot be read is requested again like a lost one."""
         method, content = method.upper(), _content(body)
@@ -550,13 +616,105 @@ class Client:
         for number in itertools.count(1):
             try:
                 # Each attempt has the same key and bytes, a new timestamp and a new signature.
-                return read(_succeeded(self.send(method, target, content, key, headers)))
+                return read(_succeeded(self._send(method, target, content, key, headers, save)))
             except PsiError as error:
                 pause = _pause(error, number)
                 if not (safe and error.is_temporary and number < self._attempts and pause <= self._max_wait):
                     raise
             time.sleep(pause)
         raise AssertionError
+
+
+class Sandbox:
+    """What sandbox partners can do in addition: simulate what compliance does, set up webhooks, and manage their keys.
+
+    Methods whose response has a secret send no Idempotency-Key and are not retried: that response is given once.
+    """
+
+    def __init__(self, result: Callable[..., Any]) -> None:
+        self._result = result
+
+    def simulate_decision(
+        self, external_id: str, decision: SimulatedDecision, *, idempotency_key: str | None = None
+    ) -> UserSummary:
+        """Changes the status of a user. ApiError: 409 is a move that is not allowed."""
+        return self._simulate(decision, idempotency_key, external_id, "status")
+
+    def simulate_transactions(
+        self, external_id: str, conversions: Sequence[SimulatedConversion], *, idempotency_key: str | None = None
+    ) -> RecordedConversions:
+        """Records up to 100 conversions, all or none."""
+        return self._simulate({"items": conversions}, idempotency_key, external_id, "transactions")
+
+    def simulate_document(
+        self, external_id: str, document: SimulatedDocument, *, idempotency_key: str | None = None
+    ) -> Document:
+        """Publishes a sample."""
+        return self._simulate(document, idempotency_key, external_id, "documents")
+
+    def simulate_requirement(
+        self, external_id: str, requirement: SimulatedRequirement, *, idempotency_key: str | None = None
+    ) -> Requirement:
+        """Opens a requirement."""
+        return self._simulate(requirement, idempotency_key, external_id, "requirements")
+
+    def simulate_closing(
+        self, external_id: str, requirement_id: str, *, idempotency_key: str | None = None
+    ) -> Requirement:
+        """Closes a requirement."""
+        return self._simulate({}, idempotency_key, external_id, "requirements", requirement_id, "close")
+
+    def webhooks(self) -> list[Webhook]:
+        """The webhooks, without their secrets."""
+        return self._result("GET", "/v1/sandbox/webhooks")["items"]
+
+    def add_webhook(self, settings: WebhookSettings) -> AddedWebhook:
+        """Adds a webhook. Its secret is shown this once."""
+        return self._result("POST", "/v1/sandbox/webhooks", settings, idempotency_key="")
+
+    def remove_webhook(self, webhook_id: str) -> RemovedWebhook:
+        """Removes a webhook."""
+        return self._result("DELETE", _sandbox_path("webhooks", webhook_id))
+
+    def test_webhook(self, webhook_id: str) -> WebhookTestResult:
+        """Has a webhook.test sent, and returns how the webhook responded."""
+        return self._result("POST", _sandbox_path("webhooks", webhook_id, "test"), {})
+
+    def rotate_webhook_secret(self, webhook_id: str, *, overlap_hours: int | None = None) -> RotatedSecret:
+        """Gives a webhook another secret. overlap_hours: for which the old one signs too."""
+        path = _sandbox_path("webhooks", webhook_id, "rotate-secret")
+        return self._result("POST", path, _overlap(overlap_hours), idempotency_key="")
+
+    def api_keys(self) -> list[ApiKey]:
+        """The keys in force, newest first, without their secrets."""
+        return self._result("GET", "/v1/sandbox/api-keys")["items"]
+
+    def rotate_api_key(self, *, overlap_hours: int | None = None) -> RotatedKey:
+        """Issues a key in place of the one that signs. overlap_hours: for which the old one is in force too."""
+        return self._result("POST", "/v1/sandbox/api-keys/rotate", _overlap(overlap_hours), idempotency_key="")
+
+    def revoke_api_key(self, api_key_prefix: str) -> RevokedKey:
+        """Revokes a key, other than the one that signs."""
+        return self._result("DELETE", _sandbox_path("api-keys", api_key_prefix))
+
+    def requests(self, *, limit: int = 25) -> list[SandboxRequest]:
+        """The last requests, newest first, with status, errors and diagnosis."""
+        return self._result("GET", "/v1/sandbox/requests", query={"limit": limit})["items"]
+
+    def get_request(self, request_id: str) -> SandboxRequest:
+        """One of the last requests."""
+        return self._result("GET", _sandbox_path("requests", request_id))
+
+    def _simulate(self, body: Any, idempotency_key: str | None, *names: str) -> Any:
+        return self._result("POST", _sandbox_path("users", *names), body, idempotency_key=idempotency_key)
+
+
+def _sandbox_path(*names: str) -> str:
+    return "/".join(["/v1/sandbox", *(quote(one, safe="") for one in names)])
+
+
+def _overlap(hours: int | None) -> dict[str, int]:
+    return {} if hours is None else {"overlapHours": hours}
 
 
 class Events(Iterator["Event"]):
@@ -662,7 +820,7 @@ def _object(response: Response) -> _Result:
 
 def _file(response: Response, sha256: str | None) -> bytes:
     if sha256 is not None and hashlib.sha256(response.body).hexdigest() != sha256:
-        raise NoResponseError("The file is not what was listed: its SHA-256 differs.")
+        raise NoResponseError(_DIFFERS)
     return response.body
 
 
