@@ -85,6 +85,7 @@ export interface ClientOptions {
   attempts?: number;
   maxWaitMs?: number;
   fetch?: typeof globalThis.fetch;
+  log?: (text: string) => void;
 }
 
 export declare class Client {

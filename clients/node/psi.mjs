@@ -173,7 +173,7 @@ async function objectOf(response) {
 // Calls the service with an API key. baseUrl, apiKey, secret: by default the environment's PSI_BASE_URL, PSI_API_KEY,
 // PSI_SECRET. timeoutMs: of an attempt. attempts: at most, for each request. maxWaitMs: the longest Retry-After that is
 // waited for. fetch: in place of Node's, which uses the proxies of HTTPS_PROXY and NO_PROXY only under
-// NODE_USE_ENV_PROXY=1 (Node.js 24). Throws ConfigurationError. The methods reject with that, ApiError and
+// NODE_USE_ENV_PROXY=1 (Node.js 24). log: is called with a text for each response and each retry. Throws ConfigurationError. The methods reject with that, ApiError and
 // NoResponseError; those that write take an idempotencyKey, by default a new one. All take a signal, an AbortSignal whose
 // reason they reject with, and headers, which are not signed.
 export class Client {
@@ -184,12 +184,15 @@ export class Client {
   #attempts;
   #maxWaitMs;
   #fetch;
+  #log;
 
-  constructor({ baseUrl, apiKey, secret, timeoutMs = 30_000, attempts = 5, maxWaitMs = 60_000, fetch } = {}) {
+  constructor(options = {}) {
+    const { baseUrl, apiKey, secret, timeoutMs = 30_000, attempts = 5, maxWaitMs = 60_000, fetch, log } = options;
     this.#baseUrl = checkedUrl(plain("PSI_BASE_URL", baseUrl));
     this.#apiKey = plain("PSI_API_KEY", apiKey);
     this.#secret = plain("PSI_SECRET", secret);
     this.#fetch = fetch ?? globalThis.fetch;
+    this.#log = log ?? (() => {});
     this.#timeoutMs = timeoutMs;
     this.#attempts = attempts;
     this.#maxWaitMs = maxWaitMs;
@@ -332,6 +335,7 @@ export class Client {
     try {
       const response = await this.#fetch(this.#baseUrl + target, options);
       const content = isStream && response.ok ? response.body : await response.arrayBuffer();
+      this.#log(`${method} ${target}: ${response.status}, ${response.headers.get("X-Request-Id")}`);
       return new ApiResponse(content?.byteLength === 0 ? null : content, response);
     } catch (error) {
       signal?.throwIfAborted();
@@ -368,6 +372,7 @@ export class Client {
         if (!(isSafe && error.isTemporary && number < this.#attempts)) throw error;
         const pause = pauseMs(error, number);
         if (pause > this.#maxWaitMs) throw error;
+        this.#log(`${method} ${target} is retried in ${(pause / 1000).toFixed(1)} s: ${error.message}`);
         await wait(pause, signal);
       }
     }

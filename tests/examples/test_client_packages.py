@@ -381,6 +381,15 @@ def test_a_retry_after_may_be_a_date(through: DrivenClient, gateway: Gateway) ->
     assert second >= date > first
 
 
+def test_responses_and_retries_are_logged(through: DrivenClient, gateway: Gateway) -> None:
+    gateway.faults, gateway.retry_after = [503], 0
+    (outcome,) = through.outcomes(call("ping"))
+    failed, retry, done = outcome["log"]
+    assert failed.startswith("GET /v1/ping: 503, ")
+    assert retry == "GET /v1/ping is retried in 0.0 s: 503 internal_error: A bad day. (request none)"
+    assert done.startswith("GET /v1/ping: 200, ")
+
+
 def test_attempts_are_bounded(through: DrivenClient, gateway: Gateway) -> None:
     gateway.faults, gateway.retry_after = [503] * 9, 0
     (outcome,) = through.outcomes(call("ping"), attempts=4)

@@ -7,7 +7,7 @@ import psi
 client, user = psi.Client(), psi.setting("EXTERNAL_ID")
 try:
     for status in ("rejected", "pendingCompliance", "active"):
-        result = client.request("POST", f"/v1/sandbox/users/{user}/status", {"status": status}).json()
+        result = client.sandbox.simulate_decision(user, {"status": status})
         print(f"{user} is {result['status']}")
 except psi.PsiError as error:
     sys.exit(str(error))

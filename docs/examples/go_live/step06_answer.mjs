@@ -5,9 +5,6 @@ import { follow } from "./psi_events.mjs";
 const client = new Client();
 const user = setting("EXTERNAL_ID");
 
-// Does what compliance would do, which only the sandbox allows.
-const simulate = (what, body) => client.request("POST", `/v1/sandbox/users/${user}/${what}`, { body });
-
 // Prints what the program would show to the user.
 async function show() {
   const { status, statusReason, requirements } = await client.getUser(user);
@@ -17,9 +14,10 @@ async function show() {
   }
 }
 
-await simulate("status", { status: "suspended", reasonCode: "profileChanged" });
+// What compliance would do, simulated.
+await client.sandbox.simulateDecision(user, { status: "suspended", reasonCode: "profileChanged" });
 const question = { code: "addressUnclear", fields: ["addressLine1", "postalCode"], message: "Which apartment is it?" };
-await simulate("requirements", question);
+await client.sandbox.simulateRequirement(user, question);
 // The message is not in the event: read the user.
 await follow(({ data }) => data.externalId === user && data.openRequirements > 0);
 await show();
@@ -28,6 +26,6 @@ await show();
 await client.updateUser(user, { addressLine1: "100 King St W, Apt 5", postalCode: "M5X 1A9" });
 await show();
 
-await simulate("status", { status: "active" });
+await client.sandbox.simulateDecision(user, { status: "active" });
 await follow(({ data }) => data.externalId === user && data.status === "active");
 await show();

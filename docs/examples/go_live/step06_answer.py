@@ -8,11 +8,6 @@ import psi_events
 client, user = psi.Client(), psi.setting("EXTERNAL_ID")
 
 
-def simulate(what: str, body: Any) -> None:
-    """Does what compliance would do, which only the sandbox allows."""
-    client.request("POST", f"/v1/sandbox/users/{user}/{what}", body)
-
-
 def show() -> None:
     """Prints what the program would show to the user."""
     seen = client.get_user(user)
@@ -32,9 +27,12 @@ def is_approved(event: Any) -> bool:
     return (event["data"].get("externalId"), event["data"].get("status")) == (user, "active")
 
 
-simulate("status", {"status": "suspended", "reasonCode": "profileChanged"})
-question = {"code": "addressUnclear", "fields": ["addressLine1", "postalCode"], "message": "Which apartment is it?"}
-simulate("requirements", question)
+# What compliance would do, simulated.
+client.sandbox.simulate_decision(user, {"status": "suspended", "reasonCode": "profileChanged"})
+client.sandbox.simulate_requirement(
+    user,
+    {"code": "addressUnclear", "fields": ["addressLine1", "postalCode"], "message": "Which apartment is it?"},
+)
 psi_events.follow(is_asked)
 show()
 
@@ -42,6 +40,6 @@ show()
 client.update_user(user, {"addressLine1": "100 King St W, Apt 5", "postalCode": "M5X 1A9"})
 show()
 
-simulate("status", {"status": "active"})
+client.sandbox.simulate_decision(user, {"status": "active"})
 psi_events.follow(is_approved)
 show()

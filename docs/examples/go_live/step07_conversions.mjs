@@ -12,9 +12,8 @@ const CONVERSION = {
 
 // Simulates a conversion, of now unless createdAt is given. Resolves to its conversionId.
 async function record(fields = {}) {
-  const body = { items: [{ ...CONVERSION, ...fields }] };
-  const response = await client.request("POST", `/v1/sandbox/users/${user}/transactions`, { body });
-  return (await response.json()).items[0].conversionId;
+  const { items } = await client.sandbox.simulateTransactions(user, [{ ...CONVERSION, ...fields }]);
+  return items[0].conversionId;
 }
 
 const recorded = [];

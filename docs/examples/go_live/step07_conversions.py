@@ -15,8 +15,8 @@ CONVERSION = {
 
 def record(**fields: str) -> str:
     """Simulates a conversion, of now unless createdAt is given. Returns its conversionId."""
-    response = client.request("POST", f"/v1/sandbox/users/{user}/transactions", {"items": [CONVERSION | fields]})
-    return str(response.json()["items"][0]["conversionId"])
+    conversion: Any = CONVERSION | fields
+    return client.sandbox.simulate_transactions(user, [conversion])["items"][0]["conversionId"]
 
 
 recorded = [record() for _ in range(5)]

@@ -6,8 +6,8 @@ import { follow } from "./psi_events.mjs";
 const client = new Client();
 const user = setting("EXTERNAL_ID");
 
-const body = { type: "accountStatement", title: "Statement of January" };
-const published = await (await client.request("POST", `/v1/sandbox/users/${user}/documents`, { body })).json();
+const sample = { type: "accountStatement", title: "Statement of January" };
+const published = await client.sandbox.simulateDocument(user, sample);
 await follow(({ data }) => data.documentId === published.documentId);
 
 const { value: item } = await client.documents(user, { limit: 1 }).next();

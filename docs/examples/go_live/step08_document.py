@@ -7,8 +7,8 @@ import psi_events
 
 client, user = psi.Client(), psi.setting("EXTERNAL_ID")
 
-sample = {"type": "accountStatement", "title": "Statement of January"}
-published = client.request("POST", f"/v1/sandbox/users/{user}/documents", sample).json()["documentId"]
+sample = client.sandbox.simulate_document(user, {"type": "accountStatement", "title": "Statement of January"})
+published = sample["documentId"]
 psi_events.follow(lambda event: event["data"].get("documentId") == published)
 
 item = next(client.documents(user, limit=1))

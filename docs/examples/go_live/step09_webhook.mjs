@@ -5,25 +5,24 @@ import { Client, setting } from "./psi.mjs";
 
 const url = setting("PSI_WEBHOOK_URL");
 const client = new Client();
-const post = async (path, more) => (await client.request("POST", path, more)).json();
 
 // The secret is shown this once, in a response that is not stored: no Idempotency-Key.
-const added = await post("/v1/sandbox/webhooks", { body: { url }, idempotencyKey: "" });
-const webhook = `/v1/sandbox/webhooks/${added.webhookId}`;
-console.log(`webhook ${added.webhookId} is ${added.state}`);
+const added = await client.sandbox.addWebhook({ url });
+const webhook = added.webhookId;
+console.log(`webhook ${webhook} is ${added.state}`);
 
 const env = { ...process.env, PSI_WEBHOOK_SECRET: added.secret };
 const receiver = spawn(process.execPath, ["receive_webhook.mjs"], { env, stdio: "inherit" });
 let result;
 try {
   for (let attempt = 0; attempt < 5; attempt++) {
-    result = await post(`${webhook}/test`, { body: {} });
+    result = await client.sandbox.testWebhook(webhook);
     if (result.status === 204) break;
     await sleep(1000); // the receiver may still be starting
   }
   console.log(`test: status ${result.status ?? "none"}, error ${result.error ?? "none"}`);
 } finally {
-  await client.request("DELETE", webhook);
+  await client.sandbox.removeWebhook(webhook);
   receiver.kill();
 }
 console.log("webhook removed");

@@ -7,9 +7,7 @@ const oldClient = new Client();
 const target = userPath(setting("EXTERNAL_ID"));
 
 // The secret is shown this once, in a response that is not stored: no Idempotency-Key. If it is lost, rotate again.
-const rotation = { body: { overlapHours: 24 }, idempotencyKey: "" };
-const issued = await oldClient.request("POST", "/v1/sandbox/api-keys/rotate", rotation);
-const { apiKey, secret, expiresAt } = await issued.json();
+const { apiKey, secret, expiresAt } = await oldClient.sandbox.rotateApiKey({ overlapHours: 24 });
 // In place of your secret store.
 writeFileSync("new_key.env", `export PSI_API_KEY='${apiKey}' PSI_SECRET='${secret}'\n`, { mode: 0o600 });
 console.log(`the old key ends at ${expiresAt}`);
@@ -23,4 +21,4 @@ console.log(`old key: ${response.status}`);
 
 // A retry of what the old key began: Idempotency-Keys are shared by all keys of a partner.
 response = await newClient.send("PATCH", target, changes, idempotencyKey);
-console.log(`new key: ${response.status}, replayed: ${response.headers.get("Idempotent-Replayed")}`);
+console.log(`new key: ${response.status}, replayed: ${response.replayed}`);

@@ -9,7 +9,7 @@ import psi
 old, target = psi.Client(), psi.user_path(psi.setting("EXTERNAL_ID"))
 
 # The secret is shown this once, in a response that is not stored: no Idempotency-Key. If it is lost, rotate again.
-issued = old.request("POST", "/v1/sandbox/api-keys/rotate", {"overlapHours": 24}, idempotency_key="").json()
+issued = old.sandbox.rotate_api_key(overlap_hours=24)
 # In place of your secret store.
 file = Path("new_key.env")
 file.touch(mode=0o600)

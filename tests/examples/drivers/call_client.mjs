@@ -53,12 +53,14 @@ function responseParts(result) {
 const { calls, attempts, maxWaitSeconds, timeoutSeconds } = JSON.parse(readFileSync(0, "utf8"));
 const results = [];
 let client;
+const lines = [];
+const log = (text) => lines.push(text);
 for (const [name, given, options] of calls) {
   // In Python, a body is an argument.
   const [first, second, body, ...more] = given;
   const settled = name === "request" ? [[first, second], { ...options, body }] : [given, options];
   try {
-    client ??= new Client({ attempts, maxWaitMs: maxWaitSeconds * 1000, timeoutMs: timeoutSeconds * 1000 });
+    client ??= new Client({ attempts, maxWaitMs: maxWaitSeconds * 1000, timeoutMs: timeoutSeconds * 1000, log });
     const result = await call(client, name, ...settled);
     results.push({ result: await plain(result), response: responseParts(result) });
   } catch (error) {
@@ -67,4 +69,5 @@ for (const [name, given, options] of calls) {
     results.push({ raised, text, isTemporary, status, error: code, message: reason, requestId, fieldErrors, response });
   }
 }
+results.at(-1).log = lines;
 process.stdout.write(JSON.stringify(results));

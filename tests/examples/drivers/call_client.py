@@ -2,6 +2,7 @@
 
 import io
 import json
+import logging
 import re
 import sys
 from collections.abc import Iterator
@@ -52,6 +53,8 @@ def parts(response: psi.Response) -> dict[str, Any]:
 
 given = json.load(sys.stdin)
 results = []
+log = io.StringIO()
+logging.basicConfig(level=logging.DEBUG, stream=log, format="%(message)s")
 client = None
 for name, arguments, options in given["calls"]:
     try:
@@ -77,4 +80,5 @@ for name, arguments, options in given["calls"]:
                 "response": parts(error.response) if isinstance(error, psi.ApiError) else None,
             }
         )
+results[-1]["log"] = log.getvalue().splitlines()
 json.dump(results, sys.stdout)

@@ -16,6 +16,7 @@ import hmac
 import io
 import itertools
 import json
+import logging
 import os
 import platform
 import random
@@ -80,6 +81,7 @@ _MAX_IDLE = 50.0
 # Bytes of a document that are written to a file at once.
 _CHUNK = 1 << 16
 _DIFFERS = "The file is not what was listed: its SHA-256 differs."
+_log = logging.getLogger("psi")
 # What copying leaves around a key: white space, line ends, a byte order mark.
 _AROUND = " \t\r\n\f\v\ufeff\u00a0"
 _Value = TypeVar("_Value", bound=str)
@@ -575,6 +577,7 @@ class Client:
             headers["Content-Type"] = "application/json"
         with self._connections.response(method, target, body, headers) as response:
             content = save(response) if save and response.status == 200 else self._read(response)
+            _log.debug("%s %s: %d, %s", method, target, response.status, response.headers.get("X-Request-Id"))
             return Response(response.status, response.headers, content)
 
     def _read(self, response: HTTPResponse, size: int | None = None) -> bytes:
@@ -621,6 +624,7 @@ class Client:
                 pause = _pause(error, number)
                 if not (safe and error.is_temporary and number < self._attempts and pause <= self._max_wait):
                     raise
+                _log.info("%s %s is retried in %.1f s: %s", method, target, pause, error)
             time.sleep(pause)
         raise AssertionError
 
