@@ -4,6 +4,8 @@ import base64
 import json
 import re
 import secrets
+import select
+import socket
 import ssl
 import threading
 import time
@@ -107,6 +109,43 @@ def keep_alive() -> Iterator[KeepAlive]:
         threading.Thread(target=server.serve_forever, args=(0.05,)).start()
         yield server
         server.stopped.set()
+        server.shutdown()
+
+
+class Tunnel(ThreadingHTTPServer):
+    """A proxy for TLS. seen: target and credentials of each CONNECT."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), TunnelHandler)
+        self.seen: list[tuple[str, str | None]] = []
+
+
+class TunnelHandler(BaseHTTPRequestHandler):
+    server: Tunnel
+
+    def do_CONNECT(self) -> None:
+        self.server.seen.append((self.path, self.headers["Proxy-Authorization"]))
+        host, _, port = self.path.partition(":")
+        self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        with socket.create_connection((host, int(port))) as service:
+            ends = {service: self.connection, self.connection: service}
+            while True:
+                for end in select.select(list(ends), [], [])[0]:
+                    if not (data := end.recv(65536)):
+                        return
+                    ends[end].sendall(data)
+
+    def log_message(self, *_: object) -> None:
+        """The test's output is no place for it."""
+
+
+@pytest.fixture
+def tunnel() -> Iterator[Tunnel]:
+    with Tunnel() as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,)).start()
+        yield server
         server.shutdown()
 
 
@@ -495,6 +534,20 @@ def test_a_proxy_of_the_environment_is_used(through: DrivenClient, gateway: Gate
     assert gateway.seen[0]["proxy-authorization"] == f"Basic {base64.b64encode(b'ada:p@ss').decode()}"
     (outcome,) = through.outcomes(call("ping"), settings=settings | {"NO_PROXY": "partners.invalid"})
     assert outcome["text"] == "The host partners.invalid is unknown."
+
+
+def test_tls_goes_through_a_proxy_of_the_environment(
+    driven: DrivenClient, tls_server: str, authority: trustme.CA, tunnel: Tunnel, tmp_path: Path
+) -> None:
+    if driven.language.name == "node":
+        pytest.skip("Node.js has such variables from version 24 on")
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    proxy = f"http://ada:p%40ss@127.0.0.1:{tunnel.server_port}"
+    settings = {"PSI_BASE_URL": tls_server, "HTTPS_PROXY": proxy, "SSL_CERT_FILE": str(tmp_path / "ca.pem")}
+    (outcome,) = driven.outcomes(call("ping"), settings=settings)
+    assert (outcome["raised"], outcome["status"]) == ("ApiError", 501)
+    credentials = f"Basic {base64.b64encode(b'ada:p@ss').decode()}"
+    assert tunnel.seen == [(tls_server.removeprefix("https://"), credentials)]
 
 
 # Events
