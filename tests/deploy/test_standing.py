@@ -141,9 +141,9 @@ def test_failed_logins_are_counted_by_the_address_that_the_proxy_saw(proxy: Prox
 
 def fail_to_log_in(way: Transport, username: str, *, says: str) -> str:
     """Log in with a wrong password; return the page. says: a forged client address."""
-    page = way("GET", LOGIN, {}, b"")
-    cookie = (page.header("Set-Cookie") or "").partition(";")[0]
-    found = re.search(rb'name="csrfmiddlewaretoken" value="(\w+)"', page.body)
+    form_page = way("GET", LOGIN, {}, b"")
+    cookie = (form_page.header("Set-Cookie") or "").partition(";")[0]
+    found = re.search(rb'name="csrfmiddlewaretoken" value="(\w+)"', form_page.body)
     assert found
     form = urlencode({"login": username, "password": "wrong", "csrfmiddlewaretoken": found[1].decode()})
     headers = {
@@ -153,7 +153,7 @@ def fail_to_log_in(way: Transport, username: str, *, says: str) -> str:
         "Content-Type": "application/x-www-form-urlencoded",
     }
     response = way("POST", LOGIN, headers, form.encode())
-    page: str = response.body.decode()
+    page = response.body.decode()
     assert (response.status, "Too many failed login attempts" in page) in {(200, False), (429, True)}, page
     return page
 
