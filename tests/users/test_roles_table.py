@@ -14,6 +14,7 @@ from django.db import connection
 from django.db.models import Model
 from django.db.transaction import atomic, set_rollback
 from django.test import Client
+from pytest_django import Settings
 
 from backoffice.case.ask_confirmation import confirmation
 from backoffice.case.requirement_forms import AskForm
@@ -599,6 +600,7 @@ TABLE: tuple[Page | Action, ...] = (
         lambda _w: {"reason": "Is back."},
         lambda w: Staff.objects.get(pk=w.left.pk).is_active,
     ),
+    Page("Confirm by the company's account: its page", at("/admin/account/company/confirm/"), set(STAFF)),
     Page("Roles", rows_of("auth/group"), STAFF_READERS),
     Page("Role", rows_of("auth/group", "group"), STAFF_READERS),
     Page("Audit log", rows_of("partners/auditentry"), OVERSIGHT),
@@ -676,8 +678,9 @@ def undone() -> Iterator[None]:
 
 @pytest.mark.parametrize("role", COLUMNS)
 def test_a_role_sees_and_does_what_the_table_says_and_nothing_else(
-    role: str, world: World, subtests: pytest.Subtests
+    role: str, world: World, subtests: pytest.Subtests, settings: Settings
 ) -> None:
+    settings.STAFF_OIDC_ISSUER = "https://company.example"
     client = client_as("outsider" if role == NON_STAFF else role)
     logged_in = client.cookies
     # What a line does is undone.
