@@ -22,7 +22,7 @@ from tests.support.timeouts import WAIT_SECONDS
 DESCRIPTION = ROOT / "docs" / "openapi.json"
 PROGRAMS = Path(__file__).parent / "programs"
 GENERATORS = ROOT / ".local" / "generators" / "bin"
-CLIENT_SETTINGS = ROOT / "tests" / "live" / "generated_client.yaml"
+CLIENT_SETTINGS = PROGRAMS.parent / "generated_client.yaml"
 DOCUMENT: dict[str, Any] = json.loads(DESCRIPTION.read_bytes())
 SCHEMAS = DOCUMENT["components"]["schemas"]
 OBJECTS = [name for name, schema in SCHEMAS.items() if "properties" in schema]
