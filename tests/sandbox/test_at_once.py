@@ -66,3 +66,16 @@ def test_one_of_two_rotations_at_once_without_an_overlap_ends_the_key(client: Pa
     statuses = at_once(2, lambda: client.post("/v1/sandbox/api-keys/rotate", {"overlapHours": 0}))
     assert statuses == [201, 401]
     assert ApiKey.objects.filter(partner=partner).count() == 2
+
+
+def test_of_two_keys_that_revoke_each_other_at_once_one_stays(client: PartnerClient) -> None:
+    issued = keys.issue(partner=partner_of(client))
+    other = PartnerClient(issued.api_key, issued.secret, client.transport)
+    requests = iter([(client, issued.record.prefix), (other, keys.find(client.api_key).prefix)])
+
+    def revoke() -> Response:
+        signer, prefix = next(requests)
+        return signer.send("DELETE", f"/v1/sandbox/api-keys/{prefix}")
+
+    assert at_once(2, revoke) == [200, 401]
+    assert [one.is_in_force for one in ApiKey.objects.filter(partner=partner_of(client))].count(True) == 1

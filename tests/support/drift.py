@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from threading import Lock
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -62,8 +63,17 @@ class Described:
         return node
 
 
-@lru_cache(maxsize=1)
+_describing = Lock()
+
+
 def described() -> Described:
+    """Return the service's own document. The generator takes no two threads at once, and a test's may be the first."""
+    with _describing:
+        return _described()
+
+
+@lru_cache(maxsize=1)
+def _described() -> Described:
     from portal import openapi
 
     return Described(openapi.document())
