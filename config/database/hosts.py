@@ -11,9 +11,12 @@ from typing import Any, NamedTuple
 import psycopg
 
 from config.database.pipeline import BoundedConnection
+from partners.monitoring.request_context import request_context
 
 # After this no further host is tried, by the request that tries them.
 CONNECT_SECONDS = 2.0
+# How long a host may be silent: the least that libpq knows, and `connect_timeout` of DATABASES.
+SILENT_SECONDS = 2.0
 
 
 class _Host(NamedTuple):
@@ -35,9 +38,14 @@ class Hosts:
     def connect(self, parameters: dict[str, Any]) -> BoundedConnection:
         """Return a connection to the first host that accepts one. Raises psycopg.OperationalError.
 
+        None is tried that may be silent beyond the time of the request.
         parameters: of psycopg's connect. A host without the role that `target_session_attrs` names accepts none.
         """
-        begun = time.monotonic()
+        until = time.monotonic() + CONNECT_SECONDS
+        if (deadline := request_context.deadline) is not None:
+            until = min(until, deadline - SILENT_SECONDS)
+            if until <= time.monotonic():
+                raise psycopg.OperationalError("The request has no time for a connection.")
         attributes = parameters.get("target_session_attrs", "any")
         # Standbys are tried first, on all hosts.
         wanted = ["standby", "any"] if attributes == "prefer-standby" else [attributes]
@@ -47,7 +55,7 @@ class Hosts:
                 return BoundedConnection.connect(**parameters | host._asdict() | {"target_session_attrs": attribute})
             except psycopg.OperationalError:
                 self._put_last(host)
-                if number == len(attempts) or time.monotonic() - begun >= CONNECT_SECONDS:
+                if number == len(attempts) or time.monotonic() >= until:
                     raise
         raise AssertionError("There is a host.")
 

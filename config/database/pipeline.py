@@ -19,6 +19,7 @@ from psycopg.pq.abc import PGconn, PGresult
 from psycopg.types.string import TextLoader
 
 from partners.db.statements import Query, Result
+from partners.monitoring.request_context import request_context
 
 _PLACEHOLDER = re.compile(r"%s|%%")
 _OK_STATUSES = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK})
@@ -35,17 +36,32 @@ class ResponseTimeoutError(OperationalError):
 class BoundedConnection(Connection[Any]):
     """A connection that is closed if a response takes longer than `response_seconds` (None: no limit).
 
-    A late response would be taken for the response to the next statement.
+    Or than the request has time. A late response would be taken for the response to the next statement.
     """
 
     response_seconds: float | None = None
 
+    def response_due(self) -> float | None:
+        """When the response to a statement is due that is sent now (monotonic); None: no limit.
+
+        Raises ResponseTimeoutError after the request's deadline, so that nothing is sent.
+        """
+        deadline, seconds = request_context.deadline, self.response_seconds
+        if seconds is None:
+            return None
+        now = time.monotonic()
+        if deadline is not None and deadline <= now:
+            raise self.close_after_timeout()
+        due = now + seconds
+        return due if deadline is None or due < deadline else deadline
+
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
         """As psycopg's, with a limit. Raises ResponseTimeoutError."""
-        if timeout is not None or self.response_seconds is None:
+        due = self.response_due() if timeout is None else None
+        if due is None:
             return super().wait(gen, interval, timeout)
         try:
-            return super().wait(gen, interval, self.response_seconds)
+            return super().wait(gen, interval, due - time.monotonic())
         except OperationalError as error:
             # While a statement is active, the only error is that of the limit.
             if self.pgconn.transaction_status != TransactionStatus.ACTIVE:
@@ -116,7 +132,7 @@ class Pipeline:
 
     def _send_together(self, bound: Sequence[tuple[bytes, Any]]) -> list[PGresult]:
         pgconn = self._pgconn
-        self._set_deadline()
+        self._deadline = self._driver.response_due()
         pgconn.enter_pipeline_mode()
         try:
             for name, values in bound:
@@ -152,7 +168,7 @@ class Pipeline:
 
     def _await_result(self, send: Callable[[], None]) -> PGresult:
         """Return the result of the statement that `send` passes to libpq."""
-        self._set_deadline()
+        self._deadline = self._driver.response_due()
         send()
         self._flush()
         result, following = self._next_result(), self._next_result()
@@ -176,10 +192,6 @@ class Pipeline:
             poll.register(self._pgconn.socket, select.POLLIN | select.POLLOUT)
             self._wait(poll)
             self._pgconn.consume_input()
-
-    def _set_deadline(self) -> None:
-        seconds = self._driver.response_seconds
-        self._deadline = None if seconds is None else time.monotonic() + seconds
 
     def _wait(self, poll: select.poll) -> None:
         """Wait until the socket is ready. Raises ResponseTimeoutError."""

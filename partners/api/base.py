@@ -4,10 +4,13 @@ The order of checks: path, method, size, authentication, rate limit, media type,
 body, age, conflict. `dispatch` does those up to the media type, `write` idempotency, and the views the others.
 """
 
+import time
 from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
@@ -28,6 +31,7 @@ from partners.authentication.failures import SignatureRefusedError
 from partners.authentication.signature_authentication import SignatureAuthentication
 from partners.db import statements
 from partners.db.statements import Query
+from partners.monitoring.request_context import request_context
 
 METHODS_WITH_BODY = frozenset({"POST", "PATCH"})
 
@@ -74,6 +78,8 @@ class PartnerAPIView(APIView):
         try:
             handler = self.get_handler()
             self.request.read_body()
+            # For all statements together: a response is due within five seconds.
+            request_context.deadline = time.monotonic() + settings.DATABASES[DEFAULT_DB_ALIAS]["RESPONSE_SECONDS"]
             self.perform_authentication(self.request)
             # This differs from DRF's order: a refused request is counted too.
             self.check_throttles(self.request)
@@ -86,7 +92,9 @@ class PartnerAPIView(APIView):
             response = self.handle_exception(error)
         for name, value in self.headers.items():
             response.headers[name] = value
-        return self.sandbox.after(response, is_recorded=self.is_recorded)
+        response = self.sandbox.after(response, is_recorded=self.is_recorded)
+        request_context.deadline = None
+        return response
 
     def handle_exception(self, exc: Exception) -> Any:
         """As DRF's; a refused signature of a sandbox key gets its diagnosis."""

@@ -1,6 +1,9 @@
-"""The request that this thread handles, for its log line and metrics; no rule reads it."""
+"""The request that this thread handles: for its log line and metrics, and when its response is due."""
 
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class RequestContext(threading.local):
@@ -19,6 +22,8 @@ class RequestContext(threading.local):
     statements: int = 0
     # The time that statements and commits took.
     sql_seconds: float = 0.0
+    # Until when the database is waited for, connections included (monotonic); None: each statement has its own limit.
+    deadline: float | None = None
 
     def begin(self, request_id: str | None) -> None:
         """Forget the previous request."""
@@ -27,11 +32,22 @@ class RequestContext(threading.local):
         self.is_simulated = False
         self.statements = 0
         self.sql_seconds = 0.0
+        self.deadline = None
 
     def add_statements(self, number: int, seconds: float) -> None:
         """Count statements, failed ones included, and their total duration."""
         self.statements += number
         self.sql_seconds += seconds
+
+    @contextmanager
+    def without_deadline(self) -> Iterator[None]:
+        """Have the time of the block not count, as that of a wait that a sandbox partner asked for."""
+        begun, deadline, self.deadline = time.monotonic(), self.deadline, None
+        try:
+            yield
+        finally:
+            if deadline is not None:
+                self.deadline = deadline + time.monotonic() - begun
 
 
 request_context = RequestContext()

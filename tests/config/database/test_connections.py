@@ -17,12 +17,15 @@ from psycopg.pq import ExecStatus
 from config.database import base
 from config.database.pipeline import BoundedConnection, ResponseTimeoutError
 from partners import circuit_breaker
+from partners.api.throttling import PartnerRateThrottle
 from partners.circuit_breaker import CircuitBreaker
 from partners.db import serving_role, statements
 from partners.db.statements import Query
 from partners.models import Partner
 from partners.monitoring import probes
+from partners.monitoring.request_context import request_context
 from tests.conftest import database_url
+from tests.support.client import PartnerClient
 
 ONE = "SELECT %s::int + 1"
 FAIL = "SELECT 1 / %s::int"
@@ -207,6 +210,16 @@ def answer_timeout(seconds: float) -> Iterator[None]:
 SLEEP = "SELECT pg_sleep(%s)"
 
 
+@contextmanager
+def request_due_in(seconds: float) -> Iterator[None]:
+    """Be in a request that may wait for the database until then."""
+    request_context.deadline = time.monotonic() + seconds
+    try:
+        yield
+    finally:
+        request_context.deadline = None
+
+
 @pytest.mark.parametrize(
     "send",
     [
@@ -239,6 +252,63 @@ def test_an_answer_timeout_in_a_transaction_rolls_back(partner: Partner) -> None
         write()
     assert connection.connection is None
     assert name(partner) == "before"
+
+
+@pytest.mark.parametrize(
+    "send",
+    [
+        lambda: statements.run(RENAME, ("late", 1)),
+        lambda: connection.cursor().execute("UPDATE partners_partner SET name = 'late'"),
+    ],
+    ids=["a prepared statement", "a cursor's"],
+)
+def test_after_the_requests_deadline_no_statement_is_sent_and_no_connection_made(
+    partner: Partner, send: Callable[[], object]
+) -> None:
+    statements.fetch_one(ONE, (1,))
+    with request_due_in(-1):
+        for _ in ("on the connection", "without one"):
+            with pytest.raises(OperationalError):
+                send()
+            connection.close_if_unusable_or_obsolete()
+            assert connection.connection is None
+    assert name(partner) == "before"
+
+
+def test_the_statements_of_a_request_share_its_time(partner: Partner) -> None:
+    statements.fetch_one(SLEEP, (0,))
+
+    def send() -> None:
+        for _ in range(300):
+            statements.fetch_one(SLEEP, (0.2,))
+
+    with request_due_in(1), pytest.raises(OperationalError) as failure:
+        send()
+    assert isinstance(failure.value.__cause__, ResponseTimeoutError)
+
+
+def test_a_simulated_wait_does_not_use_up_the_requests_time() -> None:
+    with request_due_in(60):
+        before = request_context.deadline or 0
+        with request_context.without_deadline():
+            assert request_context.deadline is None
+            time.sleep(0.01)
+        assert (request_context.deadline or 0) >= before + 0.01
+
+
+def test_a_request_has_as_long_for_its_statements_as_one_of_them(
+    api: PartnerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[float] = []
+
+    def note(*_: object) -> bool:
+        left.append((request_context.deadline or 0) - time.monotonic())
+        return True
+
+    monkeypatch.setattr(PartnerRateThrottle, "allow_request", note)
+    assert api.get("/v1/ping").status == 200
+    assert 0 < left[0] <= connection.settings_dict["RESPONSE_SECONDS"]
+    assert request_context.deadline is None
 
 
 def test_after_an_answer_timeout_requests_are_refused_at_once(partner: Partner) -> None:
