@@ -16,7 +16,10 @@ _NOTE_REQUIRED = _("A note is required.")
 
 
 class DecisionForm(forms.Form):
-    """The reason of a decision, with a note where the reason or the decision needs one."""
+    """The reason of a decision, with a note where the reason, the decision or the user needs one.
+
+    asks_note: whether the user's risk flags ask for one (risk_flags.approval_needs_note).
+    """
 
     reason_code = forms.ChoiceField(
         label=_("Reason"), widget=forms.RadioSelect, error_messages={"required": _("Choose a reason.")}
@@ -29,13 +32,15 @@ class DecisionForm(forms.Form):
         error_messages={"required": _NOTE_REQUIRED},
     )
 
-    def __init__(self, *, present: Status, to_status: Status, data: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, *, present: Status, to_status: Status, data: Mapping[str, Any] | None = None, asks_note: bool = False
+    ) -> None:
         super().__init__(data, auto_id=f"decide-{to_status.value}-%s")
         self.to_status = to_status
         self._reasons = {reason.code: reason for reason in reasons_for(present, to_status)}
         self.fields["reason_code"].choices = [(code, reason.label) for code, reason in self._reasons.items()]  # type: ignore[attr-defined]
         # Also marks the field as required for assistive technology.
-        self.fields["note"].required = needs_note(to_status, "")
+        self.fields["note"].required = asks_note or needs_note(to_status, "")
 
     def clean_note(self) -> str:
         """Require a note for a reason that says nothing by itself."""
@@ -144,10 +149,12 @@ def moves(
     proposed: str = "",
     refused: DecisionForm | None = None,
     is_open: bool = False,
+    approval_needs_note: bool = False,
 ) -> Iterator[Move]:
     """Yield the moves that the rules allow, but the one that is proposed already.
 
     two_person_moves: those that take two people. refused: a form to show again, in an open dialog if is_open.
+    approval_needs_note: see users/decisions/risk_flags.py.
     """
     present = Status(user.status)
     for to_status in compliance.allowed_moves(present):
@@ -156,7 +163,8 @@ def moves(
         was_refused = refused is not None and refused.to_status is to_status
         # A new form: the user's status, and with it the reasons, may have changed since.
         data = refused.data if refused and was_refused else None
-        form = DecisionForm(present=present, to_status=to_status, data=data)
+        asks_note = approval_needs_note and to_status is Status.ACTIVE
+        form = DecisionForm(present=present, to_status=to_status, data=data, asks_note=asks_note)
         buttons = _PROPOSALS if to_status in two_person_moves else _BUTTONS
         # A proposal may wait for the partner together with the case.
         blocking_reason = "" if to_status in two_person_moves else compliance.blocking_reason(user, to_status)

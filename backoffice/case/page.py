@@ -25,6 +25,7 @@ from users.decisions import compliance
 from users.decisions.approval_rules import approvals_of
 from users.decisions.changes import version_of
 from users.decisions.decision_basis import snapshot_for
+from users.decisions.risk_flags import approval_needs_note
 from users.models import Claim, QueueSection, Staff, Status, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.profile.labels import GROUPS, LABELS, display_birth_date, display_province, display_value
@@ -87,6 +88,7 @@ def header_context(user: User, reader: Staff, sent: Sent = NOTHING_SENT, *, is_o
     claim = Claim.objects.select_related("staff").filter(pk=user.pk).first()
     is_claimed_by_other = claim is not None and claim.staff_id != reader.pk
     approvals = approvals_of(user)
+    snapshot = snapshot_for(reader, user)
     panel = panel_of(user, reader, decline=sent.decline) if approvals.is_proposed else None
     present = list(
         moves(
@@ -95,6 +97,7 @@ def header_context(user: User, reader: Staff, sent: Sent = NOTHING_SENT, *, is_o
             proposed=panel.proposal.to_status if panel and panel.proposal.is_open else "",
             refused=sent.form,
             is_open=is_open,
+            approval_needs_note=approval_needs_note([flag.code for flag in snapshot.risk_flags]),
         )
     )
     return {
@@ -106,7 +109,7 @@ def header_context(user: User, reader: Staff, sent: Sent = NOTHING_SENT, *, is_o
         "waits_for_partner": user.queue_section == QueueSection.PARTNER,
         "is_overdue": user.requirements_due_at is not None and user.requirements_due_at < timezone.now(),
         "sees_identity": sees_identity,
-        "snapshot": snapshot_for(reader, user),
+        "snapshot": snapshot,
         "claim": claim,
         "is_claimed_by_other": is_claimed_by_other,
         "may_decide": may_decide,

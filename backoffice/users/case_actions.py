@@ -4,10 +4,11 @@ The rules are those of the case page: users/cases/claims.py and users/decisions/
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
@@ -31,9 +32,15 @@ from partners.refusals import RefusedError
 from users.cases import claims, search
 from users.decisions import bulk_approval, compliance
 from users.decisions.changes import version_of
-from users.decisions.risk_flags import TITLES, FlagCode, Weight, risk_flag_codes, weight_of
+from users.decisions.risk_flags import (
+    TITLES,
+    FlagCode,
+    Weight,
+    approval_needs_note,
+    risk_flag_codes,
+    weight_of,
+)
 from users.models import QueueSection, Status, User
-from users.models.columns import IDENTITY_PERMISSION
 
 _STATUS_KINDS = {
     Status.PENDING_COMPLIANCE: "off",
@@ -112,15 +119,20 @@ class CaseActionsAdmin(ReadOnlyAdmin):
 
     @admin.action(description=gettext_lazy("Approve …"), permissions=["decide"])
     def approve_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> HttpResponse | None:
-        """Ask for the reason, then approve each user by the checks of a single decision, and report."""
+        """Ask for the reason, then approve each user by the checks of a single decision, and report.
+
+        A note is asked for all where one of them needs it.
+        """
         data = request.POST if "confirmed" in request.POST else None
-        form = DecisionForm(present=Status.PENDING_COMPLIANCE, to_status=Status.ACTIVE, data=data)
-        if form.is_valid():
-            return self._approve(request, form)
         users = self._selected(request)
         if not users:
             return None
-        context = self.admin_site.each_context(request) | confirmation(request, users, form)
+        flags = risk_flag_codes(users)
+        asks_note = any(map(approval_needs_note, flags.values()))
+        form = DecisionForm(present=Status.PENDING_COMPLIANCE, to_status=Status.ACTIVE, data=data, asks_note=asks_note)
+        if form.is_valid():
+            return self._approve(request, form)
+        context = self.admin_site.each_context(request) | confirmation(request, users, form, flags)
         return TemplateResponse(request, "admin/users/user/approve_selected.html", context)
 
     def _approve(self, request: HttpRequest, form: DecisionForm) -> HttpResponse | None:
@@ -167,7 +179,9 @@ class CaseActionsAdmin(ReadOnlyAdmin):
         users = list(rows[: bulk_approval.MAX_CASES + 1])
         if len(users) <= bulk_approval.MAX_CASES:
             return users
-        messages.error(request, _("At most %(most)s at a time.") % {"most": bulk_approval.MAX_CASES})
+        number = len(request.POST.getlist(ACTION_CHECKBOX_NAME))
+        text = _("At most %(most)s at a time: %(chosen)s are chosen.")
+        messages.error(request, text % {"most": bulk_approval.MAX_CASES, "chosen": number})
         return []
 
 
@@ -201,10 +215,14 @@ def display_flags(codes: Sequence[FlagCode]) -> str:
     return format_html_join(" ", "{}", ((one,) for one in badges))
 
 
-def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm) -> dict[str, Any]:
-    """The context of the page that asks for the reason; three statements, however many users there are."""
+def confirmation(
+    request: HttpRequest, users: Sequence[User], form: DecisionForm, flags: Mapping[UUID, Sequence[FlagCode]]
+) -> dict[str, Any]:
+    """The context of the page that asks for the reason; two statements, however many users there are.
+
+    flags: the risk flags of each, all of which the person may see (users/staff/roles.py).
+    """
     unread = bulk_approval.users_with_unseen_flags([user.pk for user in users])
-    flags = risk_flag_codes(users, sees_identity=request.user.has_perm(IDENTITY_PERMISSION))
     # The version that the person saw first, so that a change between the two pages is noticed.
     seen = {text.partition("/")[0]: text for text in request.POST.getlist("chosen")}
     now = timezone.now()
@@ -214,6 +232,7 @@ def confirmation(request: HttpRequest, users: Sequence[User], form: DecisionForm
             "age": age_of(user.section_since, now=now),
             "risk_flags": display_flags(flags[user.pk]),
             "is_unread": user.pk in unread,
+            "needs_note": approval_needs_note(flags[user.pk]),
             "choice": seen.get(str(user.pk)) or bulk_approval.Choice(user.pk, version_of(user)),
         }
         for user in users

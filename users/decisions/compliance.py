@@ -22,7 +22,8 @@ from users.decisions import decision_basis
 from users.decisions.approval_rules import needs_two
 from users.decisions.changes import ConcurrentChanges, changes_since, version_of
 from users.decisions.lock_timeouts import convert_lock_timeout
-from users.decisions.reasons import allowed_codes
+from users.decisions.reasons import allowed_codes, is_standard
+from users.decisions.risk_flags import approval_needs_note, risk_flag_codes
 from users.models import AccessKind, AccessRecord, Claim, Proposal, Staff, StatusChange, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.models.statuses import TRANSITIONS, Status
@@ -94,6 +95,7 @@ def change_status(
         check_move(present, to_status)
         check_reason_code(reason_code, present, to_status)
         check_reason(reason)
+        check_reason_explains(reason, locked, to_status)
         _check_people(locked, to_status, proposal)
         if refusal := blocking_reason(locked, to_status):
             raise RefusedError(refusal)
@@ -232,6 +234,13 @@ def check_reason(reason: str) -> None:
         raise ReasonMissingError(_("A reason is required."))
     if len(reason) > REASON_LENGTH:
         raise RefusedError(_("The reason must be at most %(most)s characters.") % {"most": REASON_LENGTH})
+
+
+def check_reason_explains(reason: str, user: User, to_status: str) -> None:
+    """Raises ReasonMissingError for a standard reason alone where the risk flags ask for a note."""
+    is_bare = to_status == Status.ACTIVE and is_standard(reason, Status(user.status), Status.ACTIVE)
+    if is_bare and approval_needs_note(risk_flag_codes([user])[user.pk]):
+        raise ReasonMissingError(_("The user was rejected before and has changed since: add a note that says why."))
 
 
 def check_note(note: str) -> None:

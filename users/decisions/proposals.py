@@ -43,6 +43,7 @@ def propose(
         compliance.check_move(locked.status, to_status)
         compliance.check_reason_code(reason_code, locked.status, to_status)
         compliance.check_reason(reason)
+        compliance.check_reason_explains(reason, locked, to_status)
         if not needs_two(locked, to_status):
             raise RefusedError(_("This move takes one person: decide it."))
         if (present := current(locked)) is not None:

@@ -112,8 +112,13 @@ def note_of(decision: StatusChange | Proposal) -> str:
 
 
 def needs_note(to_status: Status, code: str) -> bool:
-    """Whether a decision needs a note beside its code."""
+    """Whether a decision needs a note beside its code; see also risk_flags.approval_needs_note."""
     return to_status in NOTED or code == OTHER.code
+
+
+def is_standard(reason: str, present: Status, to_status: Status) -> bool:
+    """Whether a reason is the text of one of the move's codes alone, without a note."""
+    return reason in {one.text() for one in reasons_for(present, to_status)}
 
 
 def common_maker_note(makers: str) -> str:

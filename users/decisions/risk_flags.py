@@ -106,6 +106,11 @@ def weight_of(code: FlagCode) -> Weight:
     return _WEIGHTS.get(code, Weight.ORDINARY)
 
 
+def approval_needs_note(codes: Collection[FlagCode]) -> bool:
+    """Whether a user with these flags is let through only with a note: rejected before, and changed since."""
+    return {FlagCode.PREVIOUSLY_REJECTED, FlagCode.CHANGED} <= set(codes)
+
+
 def is_visible(code: FlagCode, *, sees_identity: bool) -> bool:
     """Whether a reader gets flags of this kind. sees_identity: whether the reader may see birth dates and addresses."""
     return sees_identity or code not in IDENTITY_FLAGS

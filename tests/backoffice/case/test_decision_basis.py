@@ -69,7 +69,7 @@ def test_a_decision_keeps_the_flags_and_changes_of_the_page(user: User, reviewer
     factories.reopen(user, reason="The name is another.", reason_code="notVerified")
     api.patch("/v1/users/ada", {"lastName": "Lovelace", "dateOfBirth": "1990-12-11"})
     client = client_of(reviewer)
-    form = decision(client, user)
+    form = decision(client, user, note="Passport seen.")
     user.refresh_from_db()
     version = version_of(user)
     # After the page: the person has not seen this flag.

@@ -147,6 +147,20 @@ def test_suspending_and_closing_need_a_note(to_status: Status, user: User) -> No
     assert user.status == to_status
 
 
+def test_a_changed_case_that_was_rejected_before_is_not_approved_without_a_note(user: User, api: PartnerClient) -> None:
+    factories.reopen(user)
+    client = client_as("reviewer")
+    assert "(optional)" in page_of(client, user)
+    api.patch("/v1/users/ada", {"lastName": "Lovelace"})
+    approval = page_of(client, user).split('id="decide-active"')[1].split("</dialog>")[0]
+    assert "(required)" in approval
+    page = send(client, user, reason_code="riskFlagsExplained")
+    assert "A note is required." in page
+    user.refresh_from_db()
+    assert user.status == "pendingCompliance"
+    assert "ada is now: Active." in send(client, user, reason_code="riskFlagsExplained", note="Passport seen.")
+
+
 def test_an_incomplete_form_is_shown_again_in_an_open_dialog(user: User) -> None:
     client = client_as("reviewer")
     asked = decision(client, user, reason_code="other", then="stay") | {"note": ""}

@@ -149,6 +149,27 @@ def test_a_reopened_case_is_left_as_it_is_until_somebody_who_may_decide_has_open
     assert statuses(user) == ["active"]
 
 
+def test_a_note_is_asked_where_a_rejected_user_of_the_chosen_has_changed(
+    client: Client, make: Make, api: PartnerClient
+) -> None:
+    user, other = make(), make()
+    factories.reopen(user)
+    api.patch(f"/v1/users/{user.external_id}", {"lastName": "Lovelace"})
+    client.get(f"/admin/cases/{user.pk}/")
+    chosen = choices(client)
+    asked = approve(client, chosen, note="")
+    assert "A note is required." in asked
+    assert asked.count("rejected before and changed since: needs a note") == 1
+    assert "1 user was approved" in approve(client, choices(client, other), note="")
+    bare = {"reason": "Identity and address verified", "reason_code": "verified"}
+    [choice] = [bulk_approval.Choice.parse(one) for one in choices(client, user)]
+    assert choice is not None
+    [result] = bulk_approval.approve_all(choices=[choice], by=factories.StaffFactory.create(), source="", **bare)
+    assert "add a note that says why" in result.refusal
+    assert statuses(user) == ["pendingCompliance"]
+    assert "1 user was approved" in approve(client, choices(client, user))
+
+
 @pytest.mark.parametrize("page", ["/admin/cases/{}/", "/admin/users/user/{}/change/"])
 @pytest.mark.parametrize("role", ["reviewer", "superuser"])
 def test_a_case_with_risk_flags_that_somebody_who_may_decide_has_opened_is_approved(

@@ -181,7 +181,7 @@ def test_more_than_the_bound_is_refused_as_a_whole(make: Make, monkeypatch: pyte
     monkeypatch.setattr(bulk_approval, "MAX_CASES", 1)
     users, client = [make(), make()], client_as("reviewer")
     for action in ("claim_selected", "approve_selected"):
-        assert "At most 1 at a time." in act(client, action, *users)
+        assert "At most 1 at a time: 2 are chosen." in act(client, action, *users)
     assert claims.holder(users[0]) is None
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from partners.models import Partner
+from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.commands import outcome, printed, refusal, run
 from users.models import Staff, StatusChange, User
@@ -51,6 +52,16 @@ def test_who_decided_and_why_is_kept(decide: Decide, reviewer: str, user: dict[s
     change = StatusChange.objects.get(user=user["userId"])
     assert (change.from_status, change.to_status) == ("pendingCompliance", "rejected")
     assert (change.by.username, change.reason, change.reason_code) == (reviewer, "Papers seen.", "notVerified")
+
+
+def test_a_changed_case_that_was_rejected_before_needs_more_than_a_standard_reason(
+    decide: Decide, reviewer: str, user: dict[str, Any], api: PartnerClient
+) -> None:
+    factories.reopen(User.objects.get(pk=user["userId"]))
+    api.patch(f"/v1/users/{user['externalId']}", {"lastName": "Lovelace"})
+    standard = "Identity and address verified"
+    assert "add a note that says why" in refusal(*decide("active", reviewer, reason=standard))
+    assert outcome(*decide("active", reviewer, reason=f"{standard} by passport."))["status"] == "active"
 
 
 def test_the_history_names_the_person_and_the_command(

@@ -71,6 +71,15 @@ def test_two_people_let_a_user_through(always: None, user: User, first: Staff, s
     assert proposal.ended_at is not None
 
 
+def test_a_changed_user_who_was_rejected_before_is_proposed_with_a_note(always: None, user: User, first: Staff) -> None:
+    factories.reopen(user)
+    User.objects.filter(pk=user.pk).update(city="Ottawa")
+    standard = {"reason": "Identity and address verified", "reason_code": "verified"}
+    with pytest.raises(compliance.ReasonMissingError, match="add a note that says why"):
+        proposals.propose(user=user, to_status="active", by=first, **standard)
+    assert proposals.propose(user=user, to_status="active", by=first, **APPROVED).is_open
+
+
 def test_one_person_is_told_how(always: None, user: User, first: Staff) -> None:
     with pytest.raises(RefusedError, match=r"takes two people: .*propose_user_status.*no open proposal"):
         compliance.change_status(user=user, to_status="active", by=first, **APPROVED)
