@@ -1,16 +1,12 @@
 """The audit log: who did what to what, in one list, and as CSV."""
 
 from collections.abc import Iterator
-from datetime import date, datetime, time, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from django import forms
-from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
-from django.http import HttpRequest, QueryDict
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path
@@ -19,12 +15,24 @@ from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter, TextFilter
-from unfold.widgets import UnfoldAdminTextInputWidget
 
-from backoffice.audit.entries import action_label, brief_detail, detail_lines, newest_first, of_external_id
+from backoffice.audit.entries import (
+    MAX_FOUND,
+    action_label,
+    brief_detail,
+    detail_lines,
+    find,
+    newest_first,
+    of_external_id,
+)
+from backoffice.audit.objects import About, objects_of
 from backoffice.exports import downloads, spreadsheets
 from backoffice.lists.badges import icon_and_text
+from backoffice.lists.cells import brief
+from backoffice.lists.date_formatting import moment
+from backoffice.lists.filters import SinceFilter, UntilFilter
 from backoffice.lists.pages import ReadOnlyAdmin
+from backoffice.users.user_filters import users_found, warn_of_cut
 from partners.db import audit
 from partners.models import ActorKind, AuditEntry
 from users.staff_login.reauthentication import require_fresh_factor
@@ -89,55 +97,16 @@ class ActionFilter(DropdownFilter):  # type: ignore[misc]
         return queryset.filter(action=self.value()) if self.value() else queryset
 
 
-class DayForm(forms.Form):
-    """A field for a day."""
-
-    def __init__(self, name: str, label: Any, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        widget = UnfoldAdminTextInputWidget(attrs={"type": "date"})
-        self.fields[name] = forms.CharField(label=self.Meta.labels[name], required=False, widget=widget)
-
-    class Meta:
-        labels = {"since": _("from this day"), "until": _("to this day")}
-
-
-class DayFilter(TextFilter):  # type: ignore[misc]
-    """By the day, in the compliance time zone: a range of the order's index."""
-
-    form_class = DayForm
-    is_indexed = True
-    days = timedelta()
-    lookup = "at__gte"
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        try:
-            day = date.fromisoformat(self.value() or "") + self.days
-        except (ValueError, OverflowError):
-            return queryset
-        return queryset.filter(**{self.lookup: datetime.combine(day, time(), ZoneInfo(settings.COMPLIANCE_TIME_ZONE))})
-
-
-class SinceFilter(DayFilter):
-    """From a day on."""
-
-    title, parameter_name = _("from this day"), "since"
-
-
-class UntilFilter(DayFilter):
-    """Up to a day."""
-
-    title, parameter_name = _("to this day"), "until"
-    days, lookup = timedelta(days=1), "at__lt"
-
-
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
     """Every act: by staff, by commands, and by partners without staff."""
 
-    list_display = ("at", "who", "what", "whom", "in_brief")
+    list_display = ("when", "who", "what", "whom", "in_brief")
     list_filter = (ActorFilter, ActionFilter, ObjectFilter, ExternalIdFilter, SinceFilter, UntilFilter)
+    search_fields = ("object",)
+    search_help_text = _("User (name, email, IDs), username, slug, key's prefix or ID")
     ordering = ("-at", "-id")
-    fields = ("at", "who", "what", "whom", "in_detail")
+    fields = ("when", "who", "what", "whom", "in_detail")
     change_list_template = "admin/partners/auditentry/change_list.html"
     order_note = _("newest first")
     empty_text = _("What staff, operators and partners do will be listed here.")
@@ -169,6 +138,29 @@ class AuditEntryAdmin(ReadOnlyAdmin):
             cut_off=spreadsheets.CUT_OFF,
         )
 
+    def matching(self, request: HttpRequest, term: str) -> Q:
+        """The newest lines of an actor, an object or a user, at most MAX_FOUND of each kind."""
+        users = users_found(request, term) if request.user.has_perm("users.view_user") else []
+        found, is_cut = find(term, users)
+        if is_cut:
+            warn_of_cut(request, MAX_FOUND)
+        return Q(pk__in=found)
+
+    def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Attach what each is about, in a bounded number of statements."""
+        objects = objects_of(request, rows)
+        for entry in rows:
+            entry.about = objects.get(entry.object, About("–"))
+
+    def render_change_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Django's page, with what the line is about."""
+        self.prepare_rows(request, [kwargs["obj"]])
+        return super().render_change_form(request, *args, **kwargs)
+
+    @admin.display(description=_("when"), ordering="at")
+    def when(self, entry: AuditEntry) -> str:
+        return moment(entry.at, seconds=True)
+
     @admin.display(description=_("who"))
     def who(self, entry: AuditEntry) -> str:
         kind = entry.get_actor_kind_display() or _BY_ITSELF
@@ -180,12 +172,12 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         return action_label(entry.action)
 
     @admin.display(description=_("whom"))
-    def whom(self, entry: AuditEntry) -> str:
-        return format_html('<span class="bo-object">{}</span>', entry.object or "–")
+    def whom(self, entry: Any) -> str:
+        return str(entry.about.cell)
 
     @admin.display(description=_("detail"))
-    def in_brief(self, entry: AuditEntry) -> str:
-        return brief_detail(entry) or "–"
+    def in_brief(self, entry: Any) -> str:
+        return brief(brief_detail(entry, is_user_shown=entry.about.is_user))
 
     @admin.display(description=_("detail"))
     def in_detail(self, entry: AuditEntry) -> str:

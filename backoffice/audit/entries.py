@@ -1,9 +1,10 @@
 """The audit log for people: its lines in words, and in batches, newest first."""
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
@@ -18,6 +19,8 @@ from partners.models.audit import EXTERNAL_ID
 from users.models import User
 
 BATCH_SIZE = 1_000
+# The lines of each kind that a search finds.
+MAX_FOUND = 1_000
 # Columns whose name alone would not say what they are, or that no tracked model has.
 _COLUMNS = COLUMNS | {"status": User._meta.get_field("status")}  # noqa: SLF001 - Django's public name for it
 _NAMES = {
@@ -67,9 +70,13 @@ def detail_lines(entry: AuditEntry) -> list[str]:
     return lines + [f"{name}: {entry.detail[key]}" for key, name in _NAMES.items() if key in entry.detail]
 
 
-def brief_detail(entry: AuditEntry) -> str:
-    """The detail in one line, without what only an investigation needs: request ids, and the actor again."""
-    detail = {name: value for name, value in entry.detail.items() if name not in {"requestId", "source"}}
+def brief_detail(entry: AuditEntry, *, is_user_shown: bool) -> str:
+    """The detail in one line, without what only an investigation needs: request ids, and the actor again.
+
+    is_user_shown: whether external ID and partner of the user stand beside it.
+    """
+    hidden = {"requestId", "source"} | ({"partner", "externalId"} if is_user_shown else set())
+    detail = {name: value for name, value in entry.detail.items() if name not in hidden}
     if detail.get("operator") == entry.actor:
         del detail["operator"]
     return "; ".join(detail_lines(AuditEntry(detail=detail)))
@@ -78,6 +85,21 @@ def brief_detail(entry: AuditEntry) -> str:
 def of_external_id(entries: QuerySet[AuditEntry], external_id: str) -> QuerySet[AuditEntry]:
     """Those of these lines that concern a user of this externalId, of whatever partner."""
     return entries.alias(external_id=EXTERNAL_ID).filter(external_id=external_id)
+
+
+def find(term: str, user_ids: Sequence[UUID]) -> tuple[list[int], bool]:
+    """The newest lines whose actor, object or externalId is `term`, or that are about these users.
+
+    At most MAX_FOUND of each kind, each a range of an index; and whether there are more.
+    """
+    kinds = [
+        AuditEntry.objects.filter(actor=term),
+        AuditEntry.objects.filter(object=term),
+        of_external_id(AuditEntry.objects.all(), term),
+        AuditEntry.objects.filter(object__in=[str(pk) for pk in user_ids]),
+    ]
+    found = [list(one.order_by("-at", "-id").values_list("pk", flat=True)[: MAX_FOUND + 1]) for one in kinds]
+    return [pk for ids in found for pk in ids[:MAX_FOUND]], any(len(ids) > MAX_FOUND for ids in found)
 
 
 def newest_first_about(entries: QuerySet[AuditEntry], name: str) -> Iterator[AuditEntry]:

@@ -175,7 +175,7 @@ def _origin(event: Any) -> tuple[str, str]:
 def _decision(change: StatusChange) -> Entry:
     before, after = Status(change.from_status), Status(change.to_status)
     title = _("%(from)s → %(to)s") % {"from": before.label, "to": after.label}
-    actor = people_of(change)
+    actor = "; ".join(people_of(change))
     return Entry(
         change.created_at,
         (2, change.pk),

@@ -9,20 +9,21 @@ from django.contrib import admin
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import DateTimeField, Model
 from django.utils import timezone
-from django.utils.formats import date_format
+from django.utils.formats import date_format, get_format
 from django.utils.html import format_html
 
 
-def moment(value: datetime | None) -> str:
+def moment(value: datetime | None, *, seconds: bool = False) -> str:
     """A date and time as <time>, in the current time zone with its name; UTC is in the title."""
     if value is None:
         return "–"
     utc = value.astimezone(UTC)
+    style = get_format("DATETIME_FORMAT")
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         utc.strftime("%Y-%m-%dT%H:%M:%SZ"),
         utc.strftime("%Y-%m-%d %H:%M:%S UTC"),
-        date_format(timezone.localtime(value), "DATETIME_FORMAT"),
+        date_format(timezone.localtime(value), style.replace("H:i", "H:i:s") if seconds else style),
     )
 
 

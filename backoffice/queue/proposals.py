@@ -12,11 +12,12 @@ from django.utils.translation import ngettext
 
 from backoffice.access import request_id_of, staff_of
 from backoffice.case.views import APPROVAL_FRESH_SECONDS
+from backoffice.lists.cells import user_link
 from backoffice.lists.pages import ReadOnlyAdmin
+from backoffice.queue import tabs
 from backoffice.users.case_actions import age_cell
-from backoffice.users.records import one_line, user_link
+from backoffice.users.records import reason_and_note
 from users.decisions import compliance, proposals
-from users.decisions.reasons import label_of, note_of
 from users.models import Proposal, Status
 from users.staff_login.reauthentication import require_fresh_factor
 
@@ -27,9 +28,11 @@ MAX_APPROVED = 50
 class ProposalAdmin(ReadOnlyAdmin):
     """The open proposals, longest waiting first; the name leads to the case, where they are approved or declined."""
 
-    list_display = ("waiting", "of_user", "partner", "move", "by", "reason_label", "proposer_note")
+    list_title = _("For a second person")
+    list_display = ("waiting", "of_user", "move", "proposer", "reason_and_note")
     list_display_links = None
     list_select_related = ("by", "user__partner")
+    list_before_template = tabs.TEMPLATE
     # The order of the index proposal_open.
     ordering = ("created_at", "id")
     order_note = _("longest first")
@@ -42,7 +45,10 @@ class ProposalAdmin(ReadOnlyAdmin):
         return [path("", self.admin_site.admin_view(self.changelist_view), name="users_proposal_changelist")]
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        return super().changelist_view(request, {"title": _("For a second person")} | (extra_context or {}))
+        context: dict[str, Any] = {"title": self.list_title}
+        if request.method == "GET" and self.has_view_permission(request):
+            context |= tabs.head_context(request, self)
+        return super().changelist_view(request, context | (extra_context or {}))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return proposals.waiting()
@@ -58,22 +64,17 @@ class ProposalAdmin(ReadOnlyAdmin):
     def of_user(self, proposal: Proposal) -> str:
         return user_link(proposal.user)
 
-    @admin.display(description=_("partner"))
-    def partner(self, proposal: Proposal) -> str:
-        return one_line(proposal.user.partner.name)
-
     @admin.display(description=_("proposal"))
     def move(self, proposal: Proposal) -> str:
         return f"{Status(proposal.from_status).label} → {Status(proposal.to_status).label}"
 
-    @admin.display(description=_("reason"))
-    def reason_label(self, proposal: Proposal) -> str:
-        return one_line(label_of(proposal.reason_code))
+    @admin.display(description=_("proposed by"))
+    def proposer(self, proposal: Proposal) -> str:
+        return proposal.by.get_username()
 
-    @admin.display(description=_("note"))
-    def proposer_note(self, proposal: Proposal) -> str:
-        # The name `note` is taken by a field, which holds the note of the person who declines.
-        return one_line(note_of(proposal))
+    @admin.display(description=_("reason and note"))
+    def reason_and_note(self, proposal: Proposal) -> str:
+        return reason_and_note(proposal)
 
     @admin.action(description=_("Approve"), permissions=["decide"])
     def approve_selected(self, request: HttpRequest, _queryset: QuerySet[Proposal]) -> HttpResponse | None:

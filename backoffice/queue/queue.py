@@ -9,26 +9,22 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
-from django.utils.formats import number_format
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter, RelatedDropdownFilter
 
 from backoffice.access import staff_of
-from backoffice.list_urls import MODE
 from backoffice.lists.badges import badge, icon_and_text
-from backoffice.lists.bounded_lists import MAX_COUNT, bounded_count
 from backoffice.lists.date_formatting import moment
 from backoffice.lists.waiting_time import format_duration
+from backoffice.queue import tabs
 from backoffice.users import user_filters as filters
 from backoffice.users.case_actions import QUEUE_ORDER, CaseActionsAdmin, age_cell, answered_mark, display_flags
-from partners.models import Mode
-from users.cases import modes
-from users.decisions import compliance, proposals
+from users.decisions import compliance
 from users.decisions.changes import version_of
 from users.decisions.risk_flags import risk_flag_codes
-from users.models import AnsweredUser, AskedUser, ChangedUser, Claim, QueuedUser, QueueSection, Status, User
+from users.models import AnsweredUser, AskedUser, ChangedUser, Claim, QueuedUser, QueueSection, Status
 from users.models.columns import IDENTITY_PERMISSION
 
 _COLUMNS = ("user", "partner_name", "place", "risk_flags", "claimed_by", "buttons")
@@ -42,7 +38,6 @@ _MORE_FILTERS = (
     filters.ModeFilter,
 )
 _FILTERS = (filters.WaitingTimeFilter, *_MORE_FILTERS)
-_TABS = (QueuedUser, AnsweredUser, AskedUser, ChangedUser)
 
 
 class CaseListAdmin(CaseActionsAdmin):
@@ -55,7 +50,7 @@ class CaseListAdmin(CaseActionsAdmin):
     condition: Q
     list_select_related = ("partner", "claim__staff")
     list_display_links = None
-    list_before_template = "admin/users/user/queue_head.html"
+    list_before_template = tabs.TEMPLATE
     order_note = gettext_lazy("longest first")
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -79,43 +74,9 @@ class CaseListAdmin(CaseActionsAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         context: dict[str, Any] = {"title": self.list_title}
-        mode = filters.mode_of(request)
         if request.method == "GET" and self.has_view_permission(request):
-            context |= {
-                "tabs": [
-                    *(self._tab(model, mode) for model in _TABS),
-                    *self._second_person(request),
-                ],
-                "may_claim": self.has_claim_permission(request),
-                "claimed_url": self._url(QueuedUser, mode, claimed=filters.ME),
-                "claimed_count": bounded_count(modes.in_mode(Claim.objects.filter(staff=staff_of(request)), mode)),
-            }
+            context |= tabs.head_context(request, self)
         return super().changelist_view(request, context | (extra_context or {}))
-
-    def _tab(self, model: type[User], mode: Mode) -> dict[str, Any]:
-        page = self.admin_site.get_model_admin(model)
-        assert isinstance(page, CaseListAdmin)  # noqa: S101 - registered below
-        count = bounded_count(modes.in_mode(User.objects.filter(page.condition), mode))
-        return {
-            "title": page.list_title,
-            "url": self._url(model, mode),
-            "count": _shown(count),
-            "is_present": page is self,
-        }
-
-    @staticmethod
-    def _second_person(request: HttpRequest) -> list[dict[str, Any]]:
-        """The tab of the proposals; sandbox users have none."""
-        if filters.mode_of(request) == Mode.SANDBOX or not request.user.has_perm("users.view_proposal"):
-            return []
-        url = reverse("admin:users_proposal_changelist")
-        return [{"title": _("For a second person"), "url": url, "count": _shown(bounded_count(proposals.waiting()))}]
-
-    @staticmethod
-    def _url(model: type[User], mode: Mode, **query: str) -> str:
-        if mode == Mode.SANDBOX:
-            query[MODE] = mode.value
-        return reverse(f"admin:users_{model._meta.model_name}_changelist", query=query)  # noqa: SLF001
 
     @admin.display(description=gettext_lazy("user"))
     def user(self, user: Any) -> str:
@@ -161,10 +122,6 @@ class CaseListAdmin(CaseActionsAdmin):
         link = '<a class="bo-button bo-plain" href="{}" aria-label="{}">{}</a> {}'
         case = reverse("backoffice_case", args=(user.pk,))
         return format_html(link, case, _("Review %(name)s") % name, _("Review"), buttons)
-
-
-def _shown(count: int) -> int | str:
-    return f"{number_format(MAX_COUNT, force_grouping=True)}+" if count > MAX_COUNT else count
 
 
 @admin.register(QueuedUser)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Any
-from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import Q
@@ -13,16 +12,17 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, RelatedDropdownFilter
 
 from backoffice.access import record_access
-from backoffice.audit.audit_log import SinceFilter, UntilFilter
 from backoffice.lists import change_origin
 from backoffice.lists.badges import badge
+from backoffice.lists.cells import brief, case_link, user_link
 from backoffice.lists.date_formatting import moment
+from backoffice.lists.filters import SinceFilter, UntilFilter
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.users.profile_history import display_changes, with_previous
 from backoffice.users.user_filters import ModeFilter, mode_of, users_found
 from users.cases.search import find_exactly
 from users.decisions.reasons import label_of, move_of, note_of, people_of
-from users.models import AccessKind, AccessRecord, Page, Staff, Status, StatusChange, User, UserEvent
+from users.models import AccessKind, AccessRecord, Page, Proposal, Staff, Status, StatusChange, UserEvent
 from users.models.columns import IDENTITY_PERMISSION, PROFILE_COLUMNS
 
 SEARCH_HELP = _("Name, email or its domain, external ID, user ID or birth date")
@@ -31,22 +31,12 @@ SEARCH_HELP = _("Name, email or its domain, external ID, user ID or birth date")
 _STATUS_KINDS = {Status.ACTIVE: "good", Status.REJECTED: "bad", Status.SUSPENDED: "warning", Status.CLOSED: "bad"}
 
 
-def user_link(user: User) -> str:
-    """The user's name, which leads to the case, and the external ID."""
-    return _case_link(user.pk, user.full_name, user.external_id)
-
-
-def _case_link(user_id: UUID, name: str, external_id: str) -> str:
-    cell = (
-        '<span class="bo-line" title="{id}"><a class="bo-link" href="{url}">{}</a>'
-        ' <span class="bo-quiet">{id}</span></span>'
-    )
-    return format_html(cell, name, id=external_id, url=reverse("backoffice_case", args=(user_id,)))
-
-
-def one_line(text: str) -> str:
-    """A text of which the list shows one line."""
-    return format_html('<span class="bo-line" title="{}">{}</span>', text, text) if text else "–"
+def reason_and_note(decision: StatusChange | Proposal) -> str:
+    """The reason in words, and the first lines of the note below it."""
+    label, note = label_of(decision.reason_code), note_of(decision)
+    if not (label and note):
+        return brief(label or note)
+    return format_html('{} <span class="bo-quiet bo-below-name">{}</span>', label, brief(note))
 
 
 class DecidedSinceFilter(SinceFilter):
@@ -65,7 +55,7 @@ class DecidedUntilFilter(UntilFilter):
 class StatusChangeAdmin(ReadOnlyAdmin):
     """Every decision."""
 
-    list_display = ("when", "of_user", "partner_of_user", "decision", "people", "reason_label", "note")
+    list_display = ("when", "of_user", "decision", "people", "reason_and_note")
     list_filter = (
         DecidedSinceFilter,
         DecidedUntilFilter,
@@ -98,7 +88,7 @@ class StatusChangeAdmin(ReadOnlyAdmin):
     @admin.display(description=_("partner"))
     def partner_of_user(self, change: StatusChange) -> str:
         """The user's partner; the decision's own column is for the dashboard, and may be empty."""
-        return one_line(change.user.partner.name)
+        return change.user.partner.name
 
     @admin.display(description=_("decision"))
     def decision(self, change: StatusChange) -> str:
@@ -107,15 +97,16 @@ class StatusChangeAdmin(ReadOnlyAdmin):
     @admin.display(description=_("by"))
     def people(self, change: StatusChange) -> str:
         """Who decided; of two people the one who approved, then the one who proposed."""
-        return people_of(change)
+        second, *rest = people_of(change)
+        return format_html('{} <span class="bo-quiet bo-below-name">{}</span>', second, "; ".join(rest))
 
     @admin.display(description=_("reason"))
     def reason_label(self, change: StatusChange) -> str:
-        return one_line(label_of(change.reason_code))
+        return label_of(change.reason_code) or "–"
 
-    @admin.display(description=_("note"))
-    def note(self, change: StatusChange) -> str:
-        return one_line(note_of(change))
+    @admin.display(description=_("reason and note"))
+    def reason_and_note(self, change: StatusChange) -> str:
+        return reason_and_note(change)
 
     @admin.display(description=_("note"))
     def whole_note(self, change: StatusChange) -> str:
@@ -126,7 +117,7 @@ class StatusChangeAdmin(ReadOnlyAdmin):
 class UserEventAdmin(ReadOnlyAdmin):
     """Every change of a user's row, with the row after it."""
 
-    list_display = ("when", "of_user", "partner_name", "change", "made_by", "origin")
+    list_display = ("when", "of_user", "change", "made_by", "origin")
     list_filter = (ModeFilter,)
     list_select_related = ("partner",)
     search_fields = ("pgh_obj",)
@@ -171,15 +162,11 @@ class UserEventAdmin(ReadOnlyAdmin):
     @admin.display(description=_("user"))
     def of_user(self, event: Any) -> str:
         """The user by the name that the change left them."""
-        return _case_link(event.pgh_obj_id, event.full_name, event.external_id)
-
-    @admin.display(description=_("partner"))
-    def partner_name(self, event: Any) -> str:
-        return one_line(event.partner.name)
+        return case_link(event.pgh_obj_id, event.full_name, event.external_id, event.partner.name)
 
     @admin.display(description=_("change"))
     def change(self, event: Any) -> str:
-        return one_line(event.changes)
+        return brief(event.changes)
 
     @admin.display(description=_("change"))
     def whole_change(self, event: Any) -> str:
@@ -206,7 +193,7 @@ class AccessRecordAdmin(ReadOnlyAdmin):
 
     list_display = ("created_at", "kind", "staff", "of_user", "detail_text", "origin")
     list_filter = (("kind", ChoicesDropdownFilter), ModeFilter)
-    list_select_related = ("staff", "user")
+    list_select_related = ("staff", "user__partner")
     search_fields = ("user",)
     search_help_text = _("What finds a user, or a staff username in full")
     ordering = ("-id",)

@@ -112,14 +112,18 @@ def test_the_sidebar_marks_the_page_where_a_role_lands(role: str, db: None) -> N
 
 
 @pytest.mark.parametrize(
-    ("path", "column"),
-    [("/admin/users/statuschange/", "Utilisateur"), ("/admin/transactions/conversion/", "ID externe")],
+    ("path", "columns"),
+    [
+        ("/admin/users/statuschange/", ("Utilisateur", "Motif")),
+        ("/admin/transactions/conversion/", ("ID externe", "Partenaire")),
+    ],
 )
-def test_columns_of_lists_are_in_french(path: str, column: str, create_user: Callable[..., Response]) -> None:
+def test_columns_of_lists_are_in_french(
+    path: str, columns: tuple[str, ...], create_user: Callable[..., Response]
+) -> None:
     user = User.objects.get(pk=create_user().json()["userId"])
     factories.decide(user, Status.ACTIVE)
     factories.add_conversions(user, [timezone.now()])
     head = words(page_of(client_as("superuser"), path, "fr").partition("<thead")[2].partition("</thead>")[0])
-    assert column in head
-    assert "Partenaire" in head
+    assert all(column in head for column in columns)
     assert "user" not in head.lower()

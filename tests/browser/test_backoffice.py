@@ -1,6 +1,7 @@
 """Cases and keys, from the press in the browser to what the partner is answered."""
 
 import re
+import secrets
 from collections.abc import Callable
 from importlib import import_module
 
@@ -132,22 +133,28 @@ def test_a_bar_of_the_dashboard_leads_to_its_list(page: Page, login: Login, regi
 LONG_NOTE = "The passport has expired, and the second document shows another address than the one submitted. " * 3
 
 
-def test_a_decision_and_a_change_are_one_line_each_on_a_wide_screen(
-    page: Page, login: Login, register: Register, client: PartnerClient
+@pytest.mark.parametrize("width", [1280, 1440, 390])
+def test_names_ids_and_partners_are_whole_and_other_texts_short(
+    width: int, page: Page, login: Login, register: Register, client: PartnerClient
 ) -> None:
-    user = register(firstName="Maximiliana-Theodora", lastName="Featherstonehaugh-Cholmondeley")
+    long_id = "customers-2026-" + secrets.token_hex(24)
+    user = register(firstName="Maximiliana-Theodora", lastName="Featherstonehaugh-Cholmondeley", externalId=long_id)
     assert client.patch(f"/v1/users/{user.external_id}", {"lastName": "Wolfeschlegelsteinhausen"}).status == 200
     reviewer = factories.StaffFactory.create()
     change_status(user=user, to_status="rejected", by=reviewer, reason=LONG_NOTE, reason_code="notVerified")
-    page.set_viewport_size({"width": 1440, "height": 900})
-    login(page, "auditor", path="/admin/users/statuschange/")
-    for path in ("/admin/users/statuschange/", "/admin/users/userevent/", "/admin/users/accessrecord/"):
+    page.set_viewport_size({"width": width, "height": 900})
+    login(page, "auditor", path=case_of(user))
+    lists = ("users/statuschange", "users/userevent", "users/accessrecord", "partners/auditentry")
+    for path in (f"/admin/{one}/?q={long_id}" for one in lists):
         page.goto(path)
         rows = page.locator(".result-list .data-row")
-        expect(rows.first).to_be_visible()
+        expect(rows.first).to_contain_text(f"{long_id} · {user.partner.name}")
         heights = rows.evaluate_all("rows => rows.map((row) => row.getBoundingClientRect().height)")
-        assert max(heights) < 2 * 24 + 8, path
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), path
+        assert max(heights) < (7 * 24 if width > 1000 else 20 * 24), path
+        assert page.evaluate(
+            """() => [document.documentElement, ...document.querySelectorAll('.overflow-x-auto, .data-row > *')]
+                   .every((one) => one.scrollWidth <= one.clientWidth)"""
+        ), path
 
 
 @pytest.mark.usefixtures("empty_queue")

@@ -128,10 +128,10 @@ def common_maker_note(makers: str) -> str:
     return gettext("both accounts made, re-roled or reset by %(makers)s within 30 days") % {"makers": makers}
 
 
-def people_of(change: StatusChange) -> str:
+def people_of(change: StatusChange) -> list[str]:
     """Who decided: of two people the one who approved, the one who proposed, and who made both of late, if anybody."""
+    by = change.by.get_username()
     if change.proposal is None:
-        return change.by.get_username()
-    names = {"second": change.by.get_username(), "first": change.proposal.by.get_username()}
-    people = str(_("%(second)s; proposed by %(first)s") % names)
-    return "; ".join(filter(None, (people, common_maker_note(change.common_maker))))
+        return [by]
+    proposed = gettext("proposed by %(name)s") % {"name": change.proposal.by.get_username()}
+    return [by, *filter(None, (proposed, common_maker_note(change.common_maker)))]

@@ -7,7 +7,7 @@ if (window.htmx) {
   window.htmx.config.allowEval = false;
 }
 
-// Copy buttons: <button type="button" data-copies="id of the text" data-copied="Copied" hidden>.
+// Copy buttons: <button type="button" data-copies="id of the text" data-copied="Copied" hidden>, or data-copies-text="the text".
 // Without this file, or without a clipboard, they stay hidden.
 (() => {
   "use strict";
@@ -18,10 +18,10 @@ if (window.htmx) {
     const label = button.querySelector("[data-label]") ?? button;
     button.dataset.before ??= label.textContent;
     try {
-      await navigator.clipboard.writeText(source.textContent.trim());
+      await navigator.clipboard.writeText(button.dataset.copiesText ?? source.textContent.trim());
     } catch {
       // Not permitted: select the text for copying by keyboard.
-      window.getSelection().selectAllChildren(source);
+      if (source) window.getSelection().selectAllChildren(source);
       return;
     }
     label.textContent = button.dataset.copied;
@@ -30,7 +30,7 @@ if (window.htmx) {
 
   document.addEventListener("DOMContentLoaded", () => {
     if (!navigator.clipboard) return;
-    for (const button of document.querySelectorAll("[data-copies]")) {
+    for (const button of document.querySelectorAll("[data-copies], [data-copies-text]")) {
       button.hidden = false;
       button.addEventListener("click", () => copy(button));
     }

@@ -1,15 +1,18 @@
 """The audit log: who did what, by commands, in the admin and at the login."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 from django.apps import apps
 from django.core.management.base import CommandError
 from django.db.models.functions import Now
-from django.test import Client
-from pytest_django import Settings
+from django.test import Client, RequestFactory
+from pytest_django import DjangoAssertNumQueries, Settings
 
+from backoffice.audit import audit_log, entries
+from backoffice.audit.objects import objects_of
 from partners.models import ApiKey, AuditEntry, Partner
 from tests import factories
 from tests.support.client import PartnerClient
@@ -149,6 +152,69 @@ def test_the_page_finds_by_the_external_id() -> None:
     page = client_as("auditor").get("/admin/partners/auditentry/?externalId=customer-7").content.decode()
     assert str(user.pk) in page
     assert str(other.pk) not in page
+
+
+def test_the_page_names_and_links_what_a_line_is_about() -> None:
+    user = factories.UserFactory.create(external_id="customer-7", first_name="Grace", last_name="Hopper")
+    decision = factories.StatusChangeFactory.create(user=user)
+    document = factories.DocumentFactory.create(user=user)
+    client = client_as("auditor")
+    page = client.get("/admin/partners/auditentry/").content.decode()
+    assert f'href="/admin/cases/{user.pk}/">Grace Hopper</a>' in page
+    assert f"customer-7 · {user.partner.name}" in page
+    document_id = str(document.document_id)
+    assert f'href="/admin/transactions/document/{document.pk}/change/" title="{document_id}">{document_id[:8]}…' in page
+    assert f'data-copies-text="{document_id}"' in page
+    assert f'href="/admin/users/staff/{decision.by.pk}/change/">{decision.by.username}</a>' in page
+    assert re.search(r">\w+\.? \d+, \d{4}, \d\d:\d\d:\d\d E[SD]T</time>", page)
+    entry = AuditEntry.objects.get(action="user.decided")
+    assert "Grace Hopper" in client.get(f"/admin/partners/auditentry/{entry.pk}/change/").content.decode()
+
+
+def test_who_may_not_see_users_gets_no_names(rf: RequestFactory) -> None:
+    user = factories.UserFactory.create()
+    entry = AuditEntry(object=str(user.pk))
+    for role, is_user in (("auditor", True), ("administrator", False)):
+        request = rf.get("/")
+        request.user = factories.StaffFactory.create(role=role)
+        about = objects_of(request, [entry])[entry.object]
+        assert (about.is_user, user.full_name in about.cell) == (is_user, is_user)
+
+
+@pytest.mark.parametrize("term", ["hopper grace", "customer-7", "the userId", "the reviewer"])
+def test_the_search_finds_lines_by_user_and_by_actor(term: str) -> None:
+    user = factories.UserFactory.create(external_id="customer-7", first_name="Grace", last_name="Hopper")
+    other = factories.UserFactory.create(external_id="customer-8")
+    decision = factories.StatusChangeFactory.create(user=user)
+    factories.StatusChangeFactory.create(user=other)
+    query = {"the userId": str(user.pk), "the reviewer": decision.by.username}.get(term, term)
+    page = client_as("auditor").get("/admin/partners/auditentry/", {"q": query}).content.decode()
+    assert f"/admin/cases/{user.pk}/" in page
+    assert f"/admin/cases/{other.pk}/" not in page
+
+
+def test_how_long_the_page_is_does_not_change_how_many_statements_it_takes(
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    client = client_as("auditor")
+    client.get("/admin/partners/auditentry/")
+    for _ in range(8):
+        factories.DocumentFactory.create()
+        factories.StatusChangeFactory.create()
+        with django_assert_max_num_queries(14):
+            client.get("/admin/partners/auditentry/")
+
+
+def test_a_search_is_bounded_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = client_as("auditor")
+    for number in range(3):
+        printed("create_partner", f"acme-{number}", "--name", "Acme")
+    for module in (entries, audit_log):
+        monkeypatch.setattr(module, "MAX_FOUND", 2)
+    page = client.get("/admin/partners/auditentry/?q=olivia").content.decode()
+    assert "Only the first 2 matches were examined." in page
+    assert "acme-0" not in page
+    assert "acme-2" in page
 
 
 def test_sign_ins() -> None:

@@ -128,8 +128,13 @@ def test_the_next_case_is_not_one_that_waits_for_a_second_person(
 
 def test_the_queue_has_a_tab_of_what_waits_for_a_second_person(user: User, first: Staff) -> None:
     propose(first, user)
-    page = client_of(first).get(reverse("admin:users_queueduser_changelist")).content.decode()
+    client = client_of(first)
+    page = client.get(reverse("admin:users_queueduser_changelist")).content.decode()
     assert re.search(r'href="/admin/users/proposal/"[^>]*>For a second person <span class="bo-badge">1</span>', page)
+    listed = client.get("/admin/users/proposal/").content.decode()
+    assert re.search(r'href="/admin/users/queueduser/">Queue <span class="bo-badge">1</span>', listed)
+    assert 'href="/admin/users/proposal/" aria-current="page">For a second person' in listed
+    assert f"ada · {user.partner.name}</span>" in listed
 
 
 def test_a_change_between_page_and_click_is_shown(user: User, first: Staff, second: Staff, api: PartnerClient) -> None:

@@ -16,7 +16,7 @@ from django.utils import timezone
 from psycopg.errors import QueryCanceled
 
 from backoffice.lists import bounded_lists
-from backoffice.queue import queue
+from backoffice.queue import queue, tabs
 from backoffice.queue.queue import CaseListAdmin
 from backoffice.users import case_actions
 from backoffice.users import user_filters as queue_filters
@@ -512,7 +512,7 @@ def test_the_search_for_risk_flags_stops_too(make: Make, monkeypatch: pytest.Mon
 
 def test_counting_stops(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CaseListAdmin, "list_per_page", 2)
-    for module in (bounded_lists, queue):
+    for module in (bounded_lists, tabs):
         monkeypatch.setattr(module, "MAX_COUNT", 2)
     monkeypatch.setattr(bounded_lists.KeysetChangeList, "max_count", 2)
     for _ in range(3):
