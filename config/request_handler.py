@@ -1,16 +1,23 @@
 """Django's request and WSGI handler, hardened: no client chooses a codec, no slow reader of a response holds a thread.
 
+Around each request Django looks at all connections, for broken ones and for logged statements. Under /v1 the backend
+does so with the first statement (DatabaseWrapper.run_first), and nothing is logged but with DEBUG: 120 calls less.
+
 Django decodes parameters of RFC 2231 (`x*=punycode''…`) and forms with the codec that the client names. Some of
 Python's take quadratic time, and an unknown one raises before Django can respond.
 """
 
 import re
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
+from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.core.servers.basehttp import ServerHandler
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections, reset_queries
 from django.http.response import HttpResponseBase
 
 from partners.api.json import MAX_BODY_BYTES
@@ -80,10 +87,36 @@ def _aborted(response: LostResponse) -> Iterator[bytes]:
     raise ConnectionAbortedError
 
 
+class _Handled(threading.local):
+    # Whether the thread's request is one under /v1.
+    is_api = False
+
+
+_handled = _Handled()
+
+
+def _begin_request(environ: dict[str, Any], **_: object) -> None:
+    _handled.is_api = is_api_path(environ["PATH_INFO"])
+    _end_request()
+
+
+def _end_request(**_: object) -> None:
+    if not _handled.is_api:
+        close_old_connections()
+
+
 class ServiceHandler(WSGIHandler):
     """Django's WSGI handler with ServiceRequest."""
 
     request_class = ServiceRequest
+
+    def __init__(self) -> None:
+        super().__init__()
+        for signal, receiver in ((request_started, _begin_request), (request_finished, _end_request)):
+            signal.disconnect(close_old_connections)
+            signal.connect(receiver)
+        if not settings.DEBUG:
+            request_started.disconnect(reset_queries)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:  # type: ignore[override]
         """Respond to a request, by a list: the server sends it at once, however slowly the client reads it.

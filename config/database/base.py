@@ -97,8 +97,8 @@ class DatabaseWrapper(PostgresWrapper):
         attempt = circuit.attempt()
         if attempt is None:
             raise OperationalError("The database cannot be reached.")
-        if self._failures < circuit.failures and not self.in_atomic_block:
-            # To the server that another thread found frozen: each thread would wait for it in turn.
+        if not self.in_atomic_block and (self._failures < circuit.failures or self.errors_occurred):
+            # It had an error, or is to the server that another thread found frozen: each would wait for it in turn.
             self.close()
         may_reconnect = self.connection is not None
         while True:
@@ -134,7 +134,7 @@ class DatabaseWrapper(PostgresWrapper):
             log.warning("database reachable again")
 
     def close_if_unusable_or_obsolete(self) -> None:
-        """As Django's, around each request, but close a connection after an error; the next statement opens another.
+        """As Django's, around requests for pages, but close a connection after an error: the next statement opens one.
 
         Django would test it, and wait for seconds if the server hangs.
         """

@@ -130,19 +130,15 @@ def in_process(method: str, target: str, headers: Headers, body: bytes, stream: 
     def start_response(status: str, response_headers: list[tuple[str, str]], exc_info: Any = None, /) -> Any:
         started.extend((status, response_headers))
 
-    # As Django's own test client: the test's transaction must not lose its connection between requests.
-    request_started.disconnect(close_old_connections)
-    request_finished.disconnect(close_old_connections)
+    # As config/request_handler.py does at the start; Django's test client connects them again.
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    result: Any = application(environ, start_response)
     try:
-        result: Any = application(environ, start_response)
-        try:
-            content = b"".join(result)
-        finally:
-            if hasattr(result, "close"):  # PEP 3333 asks for it where there is one
-                result.close()
+        content = b"".join(result)
     finally:
-        request_started.connect(close_old_connections)
-        request_finished.connect(close_old_connections)
+        if hasattr(result, "close"):  # PEP 3333 asks for it where there is one
+            result.close()
     response = Response(int(started[0].split(" ", 1)[0]), dict(started[1]), content)
     return _validated(method, target, _whole(method, response))
 

@@ -89,6 +89,13 @@ def test_a_connection_with_an_error_is_closed_around_requests(partner: Partner) 
     assert statements.fetch_all(NAME, (partner.pk,)) == [("before",)]
 
 
+def test_a_connection_with_an_error_is_replaced_by_the_next_request(partner: Partner) -> None:
+    before = backend_pid()
+    with pytest.raises(OperationalError):
+        statements.fetch_all("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(%s)", (60,))
+    assert statements.fetch_first(Query("SELECT pg_backend_pid()", ()))[0] != [(before,)]
+
+
 def test_a_lost_connection_is_an_operational_error(partner: Partner) -> None:
     statements.fetch_one(ONE, (1,))
     cut()
