@@ -199,6 +199,8 @@ class BackOfficeAdmin(_ModelAdmin):
     # What an empty list says where nothing was searched or filtered.
     empty_title: Any = _("Nothing here yet")
     empty_text: Any = _("Entries will be listed here.")
+    # The button that adds a row.
+    add_label: Any = _("Add")
     # What the foot of the list says of the admin's order; a header's is said by its arrow.
     order_note: Any = ""
 

@@ -17,7 +17,7 @@ from unfold.enums import ActionVariant
 
 from backoffice.lists.confirmed_actions import ConfirmedAction, IssuingAction, show_once
 from backoffice.lists.pages import ReadOnlyAdmin
-from backoffice.partners.key_columns import age, expiry, state
+from backoffice.partners.key_columns import age, expiry, load_revokers, state
 from partners.authentication import keys
 from partners.authentication.keys import IssuedKey, visible_prefix
 from partners.models import ApiKey
@@ -77,12 +77,16 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     search_fields = ("prefix",)
     search_help_text = _("A key's visible prefix.")
     ordering = ("-id",)
-    fields = ("prefix", "label", "partner", "mode", state, age, "created_at", "last_used_at", expiry, "revoked_at")  # type: ignore[assignment]
+    fields = ("prefix", "label", "partner", "mode", state, age, "created_at", "last_used_at", expiry)  # type: ignore[assignment]
     actions_detail = ("rotate", "revoke")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
         """Keys without digest and secret, which stay in the database."""
         return super().get_queryset(request).select_related("partner").defer("digest", "encrypted_secret")
+
+    def prepare_rows(self, request: HttpRequest, rows: list[ApiKey]) -> None:
+        """Load who revoked them."""
+        load_revokers(rows)
 
     def matching(self, request: HttpRequest, term: str) -> Q:
         """By the prefix, also of a whole key."""

@@ -1,12 +1,15 @@
 """The admin of partners."""
 
 from collections.abc import Iterator
+from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
-from django.db.models import Count, Min, Q, QuerySet
+from django.db.models import Count, Min, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.enums import ActionVariant
 
@@ -14,7 +17,7 @@ from backoffice.lists.confirmed_actions import IssuingAction
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
 from backoffice.partners import sandbox_requests
 from backoffice.partners.api_keys import MAY_ISSUE, IssueForm, show_key
-from backoffice.partners.key_columns import age, expiry, keys_in_force, state
+from backoffice.partners.key_columns import age, expiry, keys_in_force, load_revokers, state
 from backoffice.partners.webhook_columns import table_of
 from backoffice.partners.webhook_forms import AddWebhookForm
 from backoffice.partners.webhooks import secrets_of_partner, show_webhook_secret
@@ -31,13 +34,14 @@ class PartnerAdmin(ReadOnlyAdmin):
     """Partners; the slug cannot be changed."""
 
     audited_by = "slug"
-    list_display = ("slug", "name", "mode", "enabled", keys_in_force, "rate_limit", "created_at")
+    list_display = ("slug", "name", "mode", "enabled", keys_in_force, "limit", "created_at")
     list_filter = ("mode", "enabled")
     search_fields = ("slug", "name")
     ordering = ("slug",)
     fields = ("slug", "name", "mode", "enabled", "rate_limit", "created_at")
     addable_fields = ("slug", "name", "mode", "enabled", "rate_limit")
     editable_fields = ("name", "enabled", "rate_limit")
+    add_label = _("Add a partner")
     actions_detail = ("issue", "add_webhook")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Partner]:
@@ -47,6 +51,30 @@ class PartnerAdmin(ReadOnlyAdmin):
         return partners.annotate(
             keys_in_force=Count("api_keys", filter=condition), oldest_key=Min("api_keys__created_at", filter=condition)
         )
+
+    @admin.display(description=_("rate limit"))
+    def limit(self, partner: Partner) -> str:
+        """The partner's own, or the default."""
+        return partner.rate_limit or gettext("%(limit)s (default)") % {"limit": partner.effective_rate_limit}
+
+    def get_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        """The rate limit with its default, for who may not change it."""
+        if obj is None or self.has_change_permission(request, obj):
+            return super().get_fieldsets(request, obj)
+        return [
+            (title, {**options, "fields": ["limit" if one == "rate_limit" else one for one in options["fields"]]})
+            for title, options in super().get_fieldsets(request, obj)
+        ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        return (*super().get_readonly_fields(request, obj), "limit")
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """An empty rate limit shows the default."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        if db_field.name == "rate_limit":
+            field.widget.attrs["placeholder"] = settings.PARTNER_RATE_LIMIT
+        return field
 
     def matching(self, request: HttpRequest, term: str) -> Q:
         """Partners are few, so a part of the slug or of the name is enough."""
@@ -61,11 +89,12 @@ class PartnerAdmin(ReadOnlyAdmin):
     def _keys_and_webhooks(self, request: HttpRequest, obj: Partner) -> Iterator[Table]:
         if not request.user.has_perm("partners.view_apikey"):
             return
-        newest = (
+        newest = list(
             obj.api_keys.select_related("partner")
             .defer("digest", "encrypted_secret")
             .order_by("-created_at", "-id")[: TABLE_ROWS + 1]
         )
+        load_revokers(newest)
         yield latest_rows(
             _("API keys"),
             (_("prefix"), _("label"), _("state"), _("age"), _("last used at"), _("expires at")),

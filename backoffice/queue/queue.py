@@ -124,6 +124,10 @@ class CaseListAdmin(CaseActionsAdmin):
         return format_html(link, case, _("Review %(name)s") % name, _("Review"), buttons)
 
 
+def _has_other_statuses(request: HttpRequest) -> bool:
+    return filters.has_all_statuses(request) or bool(request.GET.get("status"))
+
+
 @admin.register(QueuedUser)
 class QueueAdmin(CaseListAdmin):
     """Users who wait for a decision, answered ones first; a search finds users of every status."""
@@ -137,9 +141,17 @@ class QueueAdmin(CaseListAdmin):
     empty_title = gettext_lazy("Nobody is waiting")
     empty_text = gettext_lazy("New users appear here when partners register them.")
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows = super().get_queryset(request)
+        return rows if _has_other_statuses(request) else rows.filter(self.condition)
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        """With the status where the users have several."""
+        return (filters.QueueStatusFilter, *_FILTERS) if _has_other_statuses(request) else _FILTERS
+
     def get_list_display(self, request: HttpRequest) -> Any:
         """With the status where the users are of other statuses than the queue's."""
-        if filters.has_all_statuses(request) or request.GET.get("status"):
+        if _has_other_statuses(request):
             return ("in_status", "user", "status_badge", *_COLUMNS[1:])
         return super().get_list_display(request)
 

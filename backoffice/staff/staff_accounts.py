@@ -33,10 +33,10 @@ from backoffice.staff.staff_columns import (
     sign_in,
     state,
 )
-from backoffice.staff.staff_forms import InviteForm, ReasonForm, StaffForm
+from backoffice.staff.staff_forms import InviteForm, ReasonForm, StaffForm, role_with_duties
 from users.models import Staff
 from users.staff import staff_access
-from users.staff.role_names import NAMES
+from users.staff.role_names import DUTIES, in_words
 from users.staff.roles import display_permission
 from users.staff.staff import create_invited_staff, second_factors, sign_in_methods
 from users.staff_login import invitations
@@ -68,6 +68,7 @@ class StaffAdmin(ReadOnlyAdmin):
     editable_fields = ("first_name", "last_name", "email", "groups", "is_superuser")
     addable_fields = ("email",)
     change_form_template = "admin/change_form_with_actions.html"
+    add_label = _("Invite")
     actions_detail = ("invite_again", "reset_second_factor", "end_sessions", "disable", "enable")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Staff]:
@@ -110,12 +111,14 @@ class StaffAdmin(ReadOnlyAdmin):
         ]
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Roles as checkboxes."""
-        return super().formfield_for_manytomany(
+        """Roles as checkboxes, with what each may do."""
+        field: Any = super().formfield_for_manytomany(
             db_field,
             request,
             **kwargs | {"widget": UnfoldAdminCheckboxSelectMultipleWidget(), "label": _("Roles"), "help_text": ""},
         )
+        field.label_from_instance = lambda group: role_with_duties(group.name)
+        return field
 
     def change_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Django's; what is sent, such as another role, needs a fresh second factor."""
@@ -223,7 +226,7 @@ class StaffAdmin(ReadOnlyAdmin):
         return self.has_change_permission(request, obj)
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        """The page with the acts that are possible below the fields."""
+        """The page with the acts that are possible above the fields."""
         staff: Staff = kwargs["obj"]
         context["show_save_and_add_another"] = False
         if self.has_change_permission(request, staff) and staff != request.user:
@@ -234,7 +237,7 @@ class StaffAdmin(ReadOnlyAdmin):
         return super().render_change_form(request, context, *args, **kwargs)
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        """None in the header: they are below the fields."""
+        """None in the header: they are above the fields."""
         return []
 
 
@@ -258,13 +261,17 @@ for _model in (Group, EmailAddress, Authenticator, SocialAccount, SocialApp, Soc
 class RoleAdmin(ReadOnlyAdmin):
     """Roles, which users/staff/roles.py defines."""
 
-    list_display = ("role", "name")
+    list_display = ("role", "duties", "name")
     ordering = ("name",)
-    fields = ("role", "name", "allowed")
+    fields = ("role", "duties", "name", "allowed")
 
     @admin.display(description=_("role"))
     def role(self, group: Group) -> str:
-        return str(NAMES.get(group.name, group.name))
+        return in_words(group.name)
+
+    @admin.display(description=_("may do"))
+    def duties(self, group: Group) -> str:
+        return str(DUTIES.get(group.name, "–"))
 
     @admin.display(description=_("permissions"))
     def allowed(self, group: Group) -> str:

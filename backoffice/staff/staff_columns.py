@@ -14,6 +14,7 @@ from backoffice.lists.badges import badge
 from backoffice.lists.date_formatting import moment
 from backoffice.lists.filters import ChoiceFilter
 from users.models import Staff
+from users.staff.role_names import in_words
 from users.staff.staff import (
     DORMANT_DAYS,
     StaffState,
@@ -58,7 +59,7 @@ def person(staff: Staff) -> str:
 @admin.display(description=_("roles"))
 def roles(staff: Staff) -> str:
     """The names of the roles."""
-    return ", ".join(role_names(staff)) or "–"
+    return ", ".join(map(in_words, role_names(staff))) or "–"
 
 
 @admin.display(description=_("second factor"))

@@ -4,11 +4,19 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from partners.refusals import RefusedError
+from users.staff.role_names import DUTIES, in_words
 from users.staff.roles import ROLES
 from users.staff.staff_access import ADMINISTRATOR, REASON_LENGTH, require_other_administrator
+
+
+def role_with_duties(role: str) -> str:
+    """A role in words, and what it may do."""
+    cell = '<strong>{}</strong> <span class="bo-quiet bo-below-name">{}</span>'
+    return format_html(cell, in_words(role), DUTIES.get(role, ""))
 
 
 class InviteForm(forms.Form):
@@ -21,7 +29,11 @@ class InviteForm(forms.Form):
         required=False,
         help_text=_("Decisions name it for good. If empty: what is before the @ of the address."),
     )
-    role = forms.ChoiceField(label=_("Role"), choices=[(role, role) for role in ROLES], widget=forms.RadioSelect)
+    role = forms.ChoiceField(
+        label=_("Role"),
+        choices=lambda: [(role, role_with_duties(role)) for role in ROLES],
+        widget=forms.RadioSelect,
+    )
 
 
 class ReasonForm(forms.Form):

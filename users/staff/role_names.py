@@ -11,4 +11,19 @@ NAMES: dict[str, Any] = {
     "auditor": _("Auditor"),
     "partner-manager": _("Partner manager"),
     "administrator": _("Administrator"),
+    "superuser": _("Superuser"),
 }
+
+# What each may do, in a sentence. The permissions are in users/staff/roles.py.
+DUTIES: dict[str, Any] = {
+    "viewer": _("Sees users, decisions, conversions and documents, without birth dates, addresses and notes."),
+    "reviewer": _("Decides cases, asks partners, approves others' proposals, and sees all of a user."),
+    "auditor": _("Sees all of a user, the access log and the audit log, and exports; decides nothing."),
+    "partner-manager": _("Manages partners with their API keys and webhooks; sees no users."),
+    "administrator": _("Invites staff, gives roles, resets second factors and disables accounts; sees no users."),
+}
+
+
+def in_words(role: str) -> str:
+    """The role's name for people; of what is none of them, such as `superuser`, the name itself."""
+    return str(NAMES.get(role, role))

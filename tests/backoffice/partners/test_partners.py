@@ -6,7 +6,9 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries, Settings
 
+from backoffice.partners.key_columns import load_revokers
 from partners.authentication import keys
 from partners.models import ApiKey, AuditEntry, Partner
 from tests import factories
@@ -250,6 +252,30 @@ def test_a_revoked_key_is_refused_at_once(partner: Partner, api: PartnerClient) 
     page = client.get(page_of(key)).content.decode()
     assert "/revoke/" not in page
     assert "/rotate/" not in page
+
+
+def test_a_revoked_key_says_when_and_by_whom(key: ApiKey, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    staff = factories.StaffFactory.create(role="partner-manager")
+    client = client_of(staff)
+    client.post(url("revoke", key), fields(client, "revoke", key))
+    for path in (f"apikey/{key.pk}/change/", "apikey/", f"partner/{key.partner_id}/change/"):
+        page = client.get(f"/admin/partners/{path}").content.decode()
+        assert re.search(rf"revoked</span> <span[^>]*><time.*?</time> · {staff.username}</span>", page), path
+    revoked = [keys.issue(partner=key.partner).record for _ in range(3)]
+    for one in revoked:
+        keys.revoke(one)
+    with django_assert_num_queries(1):
+        load_revokers(revoked)
+
+
+def test_an_empty_rate_limit_shows_the_default(partner: Partner, settings: Settings) -> None:
+    settings.PARTNER_RATE_LIMIT = "77/minute"
+    assert "77/minute (default)" in client_as("partner-manager").get("/admin/partners/partner/").content.decode()
+    page = f"/admin/partners/partner/{partner.pk}/change/"
+    assert 'placeholder="77/minute"' in client_as("partner-manager").get(page).content.decode()
+    assert "77/minute (default)" in client_as("auditor").get(page).content.decode()
+    Partner.objects.filter(pk=partner.pk).update(rate_limit="5/second")
+    assert "5/second" in client_as("auditor").get(page).content.decode()
 
 
 def test_a_revoked_key_is_not_rotated(key: ApiKey) -> None:

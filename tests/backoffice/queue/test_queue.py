@@ -337,6 +337,9 @@ def test_filters_narrow_the_list(make: Make, other_api: PartnerClient) -> None:
     assert "quebec" not in listed(client, is_ciro_affiliate__exact="0")
     assert listed(client, status="active") == ["active"]
     assert listed(client, status="active", province="QC") == []
+    # No filter by a status that all have.
+    assert 'name="status"' not in page(client)
+    assert 'name="status"' in page(client, q="a")
 
 
 def test_by_waiting_time(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
