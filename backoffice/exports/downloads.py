@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
+from partners.db.history_context import acting
 from partners.db.statements import response_timeout
 from partners.streaming import RETRY_SECONDS, STAFF, TooManyStreamsError, stream
 
@@ -30,7 +31,8 @@ def snapshot() -> Iterator[None]:
     """Run all statements within on the database as it is now, read-only."""
     # An open transaction keeps its own isolation level.
     is_outermost = not connection.in_atomic_block
-    with response_timeout(STATEMENT_SECONDS), transaction.atomic(), connection.cursor() as cursor:
+    # Nobody acts: a context would come before the isolation level, which must be the first statement.
+    with acting(), response_timeout(STATEMENT_SECONDS), transaction.atomic(), connection.cursor() as cursor:
         if is_outermost:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{STALLED_SECONDS}s'")

@@ -165,7 +165,7 @@ class DocumentAdmin(UserRowAdmin):
         except DocumentError as error:
             messages.error(request, _("This document could not be sent: %s.") % error.problem.label)
             return self.redirect_to(document)
-        record_download(document, by={})
+        record_download(document, by={"staff": record.staff.get_username(), "requestId": record.request_id})
         return response
 
 

@@ -26,6 +26,7 @@ from psycopg import errors
 from config.database.hosts import Hosts
 from config.database.pipeline import BEGIN, COMMIT, BoundedConnection, Pipeline, ResponseTimeoutError
 from partners.circuit_breaker import CircuitBreaker
+from partners.db.history_context import SET_CONTEXT
 from partners.db.statements import Query, Result, is_stale_plan
 from partners.monitoring.request_context import request_context
 
@@ -35,6 +36,8 @@ MARGIN_SECONDS = 0.5
 # From a failure to the next probe, and from a probe without an outcome to the next.
 PAUSE_SECONDS = 0.5
 PROBE_SECONDS = 10.0
+
+_SET_CONTEXT = f"SELECT {SET_CONTEXT}"
 
 log = structlog.get_logger("config.database")
 
@@ -55,6 +58,8 @@ class DatabaseWrapper(PostgresWrapper):
     def __init__(self, settings_dict: dict[str, Any], alias: str = DEFAULT_DB_ALIAS) -> None:
         super().__init__(settings_dict, alias)
         self._queued: list[Query[Any]] = []
+        # What each transaction begins with beside BEGIN: the context of history rows (partners/db/history_context.py).
+        self.begin_with, self._begun_with = "", ""
         # The circuit's count of failures when the connection was made.
         self._failures = 0
 
@@ -151,11 +156,6 @@ class DatabaseWrapper(PostgresWrapper):
             raise TransactionManagementError("Statements can be queued only within an open transaction.")
         self._queued.append(query)
 
-    def run_queued(self) -> None:
-        """Send the queued statements. Raises as `run`."""
-        if self._queued:
-            self.run(())
-
     def _observed(self, queries: Sequence[Query[Any]], *, commit: bool = False) -> list[Result[Any]]:
         """Run statements as Django's cursors do: within execute wrappers, and logged if queries are."""
         self.validate_no_broken_transaction()
@@ -181,7 +181,7 @@ class DatabaseWrapper(PostgresWrapper):
     def _send(self, queries: Sequence[Query[Any]], *, commit: bool) -> list[Result[Any]]:
         """Send statements in one round trip, after BEGIN if a transaction is due, and before COMMIT."""
         begun = time.perf_counter()
-        before = [BEGIN] if self.pipeline.is_idle and not self.autocommit else []
+        before, self._begun_with = self._due(), self.begin_with
         sent = [*before, *queries, COMMIT] if commit else [*before, *queries]
         try:
             with self.wrap_database_errors:
@@ -196,6 +196,13 @@ class DatabaseWrapper(PostgresWrapper):
         finally:
             request_context.add_statements(len(queries), time.perf_counter() - begun)
         return results[len(before) : len(before) + len(queries)]
+
+    def _due(self) -> list[Query[Any]]:
+        """BEGIN where no transaction is open, and the context where it does not have the present one."""
+        if self.autocommit:
+            return []
+        begin, begun_with = ([BEGIN], "") if self.pipeline.is_idle else ([], self._begun_with)
+        return begin if begun_with == self.begin_with else [*begin, Query(_SET_CONTEXT, (self.begin_with,))]
 
     # --- Transactions ---
 
@@ -230,7 +237,9 @@ class DatabaseWrapper(PostgresWrapper):
     # --- Cursors ---
 
     def _cursor(self, name: str | None = None) -> Any:
-        self.run_queued()
+        self.ensure_connection()
+        if self._queued or self._due():
+            self.run(())
         return super()._cursor(name)  # type: ignore[misc]
 
     def make_cursor(self, cursor: Any) -> CursorWrapper:

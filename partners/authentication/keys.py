@@ -131,7 +131,8 @@ def find(key_or_prefix: str) -> ApiKey:
 
 def revoke(record: ApiKey) -> None:
     """Refuse the key from the next request on, in every process, for good."""
-    ApiKey.objects.filter(pk=record.pk, revoked_at=None).update(revoked_at=Now())
+    with transaction.atomic():
+        ApiKey.objects.filter(pk=record.pk, revoked_at=None).update(revoked_at=Now())
     record.refresh_from_db(fields=["revoked_at"])
 
 

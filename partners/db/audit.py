@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import pghistory
 import pgtrigger
-from django.db import DEFAULT_DB_ALIAS, models
+from django.db import DEFAULT_DB_ALIAS, models, transaction
 
 from partners.db import statements
 from partners.db.endings import Ending
@@ -102,7 +102,9 @@ def record(
     """Add a line. action: a registered one. context: who did it, where the transaction's does not say it."""
     if action not in ACTIONS:
         raise ValueError(f"{action} is not registered.")
-    statements.fetch(Query(_RECORD, (action, object, json.dumps(detail or {}), json.dumps(context or {}))), using)
+    values = (action, object, json.dumps(detail or {}), json.dumps(context or {}))
+    with transaction.atomic(using):
+        statements.fetch(Query(_RECORD, values), using)
 
 
 def entry_trigger(action: str, *, name: str = "audit", condition: str = "", **entry: Any) -> PermanentTrigger:

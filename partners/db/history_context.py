@@ -5,12 +5,11 @@ each statement, which server-side binding refuses.
 """
 
 import json
-import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from django.db import connection, transaction
+from django.db import DEFAULT_DB_ALIAS, connections
 
 from partners.db import statements
 
@@ -25,11 +24,6 @@ _OF_COMMAND = ", ".join(f"'{name}', {PRESENT} ->> '{name}'" for name in ("operat
 _REPLACE = f"""
     SELECT set_config('{_NAME}', (jsonb_strip_nulls(jsonb_build_object({_OF_COMMAND})) || %s::jsonb)::text, true)
 """
-_WRITES = re.compile(r"\s*(INSERT|UPDATE|DELETE|WITH|COPY|MERGE)\b", re.IGNORECASE)
-# Tables whose rows have a column for who wrote them, or need none: a page that records its opening costs no more.
-_SELF_EXPLAINING = re.compile(
-    r'\s*(INSERT INTO|UPDATE|DELETE FROM)\s+"?(django_session|staff_cache|users_accessrecord|users_claim)\b'
-)
 
 
 def context(**values: str) -> str:
@@ -45,42 +39,27 @@ def set_context(**values: str) -> None:
     statements.fetch_one(_REPLACE, (context(**{name: value for name, value in values.items() if value}),))
 
 
-@contextmanager
-def acting(values: Callable[[], Mapping[str, str]]) -> Iterator[None]:
-    """Have all that this thread writes meanwhile name who does it, with one more statement a transaction.
+def act_as(**values: str) -> None:
+    """Have each transaction of this thread begin with this context, or without one if there are no values.
 
-    values: called before a transaction's first write; for a staff request that is when the person is known.
+    An open one gets it with its next statement. What is written in autocommit names nobody, so what adds a line of the
+    audit log or of a history is `atomic`.
     """
-    # The open blocks when the context was set, which ends with any of them that is rolled back, and what it said.
-    named: tuple[list[Any], Mapping[str, str]] = ([], {})
-    is_asking = False
+    _wrapper().begin_with = context(**values) if values else ""
 
-    def name_actor(execute: Any, sql: Any, parameters: Any, many: Any, details: Any) -> Any:
-        nonlocal named, is_asking
-        # To find out who it is may write too: a session. What `set_context` says comes after, and stays.
-        if is_asking or not _needs_actor(str(sql)):
-            return execute(sql, parameters, many, details)
-        is_asking = True
-        try:
-            present = values()
-        finally:
-            is_asking = False
-        with transaction.atomic() if connection.autocommit else nullcontext():
-            blocks, named_values = named
-            if not blocks or _undoable_blocks()[: len(blocks)] != blocks or named_values != present:
-                statements.fetch_one(f"SELECT {SET_CONTEXT}", (context(**present),))
-                named = (_undoable_blocks(), present)
-            return execute(sql, parameters, many, details)
 
-    with connection.execute_wrapper(name_actor):
+@contextmanager
+def acting(**values: str) -> Iterator[None]:
+    """Have the transactions that this thread begins meanwhile name who does it: `act_as`, until the block ends."""
+    wrapper = _wrapper()
+    before = wrapper.begin_with
+    act_as(**values)
+    try:
         yield
+    finally:
+        wrapper.begin_with = before
 
 
-def _needs_actor(sql: str) -> bool:
-    return sql == _REPLACE or bool(_WRITES.match(sql) and not _SELF_EXPLAINING.match(sql))
-
-
-def _undoable_blocks() -> list[Any]:
-    """The open transaction and its savepoints."""
-    outermost, *inner = connection.atomic_blocks
-    return [outermost, *(block for block in inner if block.savepoint)]
+def _wrapper() -> Any:
+    # A config.database.base.DatabaseWrapper, which this layer may not import.
+    return connections[DEFAULT_DB_ALIAS]

@@ -78,7 +78,7 @@ class ServiceCommand(BaseCommand):
         # Nothing is stored whose secret could not be shown.
         with (
             translated_errors(),
-            history_context.acting(lambda: self.actor(options)),
+            history_context.acting(**self.actor(options)),
             transaction.atomic() if self.shows_secret else nullcontext(),
         ):
             if self.records_run and not options.get("dry_run"):

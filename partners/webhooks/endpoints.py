@@ -160,7 +160,8 @@ def enable(endpoint: WebhookEndpoint) -> WebhookEndpoint:
 
 def remove(endpoint: WebhookEndpoint) -> bool:
     """Send it nothing from now on, for good; the purge deletes its rows later. Return whether it was there."""
-    count = WebhookEndpoint.objects.filter(pk=endpoint.pk, removed_at=None).update(removed_at=Now())
+    with transaction.atomic():
+        count = WebhookEndpoint.objects.filter(pk=endpoint.pk, removed_at=None).update(removed_at=Now())
     endpoint.refresh_from_db(fields=["removed_at"])
     return bool(count)
 

@@ -7,6 +7,7 @@ import pytest
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import folder  # noqa: F401 - a fixture
+from tests.support.named_actors import lines_name_who_acts  # noqa: F401 - a fixture
 from tests.users.sending import Send
 
 

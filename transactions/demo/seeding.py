@@ -88,6 +88,7 @@ def _new_key(partner: Partner) -> dict[str, Any]:
     return {"partner": partner.slug, "apiKey": key.api_key, "secret": key.secret}
 
 
+@transaction.atomic
 def _staff_account(username: str, role: str) -> Mapping[str, str]:
     staff = Staff.objects.filter(username=username).first()
     if staff is None:

@@ -56,7 +56,7 @@ class StaffLoginMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Handle the request; `process_view` does the work. What is written meanwhile names the person."""
-        with history_context.acting(lambda: _actor(request)):
+        with history_context.acting(requestId=_request_id(request)):
             response = self.get_response(request)
         lock_out.mark_refused(request, response)
         return response
@@ -71,7 +71,8 @@ class StaffLoginMiddleware:
             if request.method == "POST" and not _is_account_page(page):
                 messages.warning(request, _("Your session has ended: nothing was done. Sign in, then try again."))
             return _anonymous(page)
-        request_context.staff = request.user.get_username()
+        request_context.staff = username = request.user.get_username()
+        history_context.act_as(staff=username, requestId=_request_id(request))
         if sessions.is_expired(request.session) or not _may_go_on(request):
             return _log_out(request, page, _("Your session has ended. Sign in again."))
         if not is_active_staff(request.user):
@@ -94,9 +95,8 @@ def _may_go_on(request: HttpRequest) -> bool:
     return not is_active_staff(staff) or may_use_password(staff) or factors.began_by_provider(request)
 
 
-def _actor(request: HttpRequest) -> dict[str, str]:
-    staff = {"staff": request.user.get_username()} if request.user.is_authenticated else {}
-    return staff | {"requestId": str(getattr(request, "request_id", ""))}
+def _request_id(request: HttpRequest) -> str:
+    return str(getattr(request, "request_id", ""))
 
 
 def next_step(request: HttpRequest, staff: Staff) -> Step | None:

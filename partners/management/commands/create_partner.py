@@ -1,6 +1,8 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from django.db import transaction
+
 from partners.management.base import Outcome, ServiceCommand
 from partners.models import Mode, Partner
 
@@ -18,7 +20,8 @@ class Command(ServiceCommand):
         mode = Mode.SANDBOX if sandbox else Mode.LIVE
         partner = Partner(slug=slug, name=name, rate_limit=rate_limit, mode=mode)
         partner.full_clean()
-        partner.save(force_insert=True)
+        with transaction.atomic():
+            partner.save(force_insert=True)
         return Outcome(
             {"slug": slug, "name": name, "mode": mode.value},
             [f"The {mode.value} partner {slug} is created. Next: issue_api_key {slug}"],

@@ -2,6 +2,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import CommandError
+from django.db import transaction
 
 from partners.management.base import Outcome, ServiceCommand, find_partner
 
@@ -32,7 +33,8 @@ class Command(ServiceCommand):
             partner.enabled = enabled
             changed.append("enabled")
         partner.clean_fields()
-        partner.save(update_fields=changed)
+        with transaction.atomic():
+            partner.save(update_fields=changed)
         rate = partner.effective_rate_limit
         state = "enabled" if partner.enabled else "disabled: its requests are refused"
         return Outcome(

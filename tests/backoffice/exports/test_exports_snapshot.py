@@ -3,6 +3,7 @@
 from django.db import connection
 
 from backoffice.exports import downloads
+from partners.db.history_context import acting
 from partners.models import Partner
 
 
@@ -13,7 +14,7 @@ def setting(name: str) -> str:
 
 
 def test_an_export_runs_in_a_read_only_snapshot_with_longer_timeouts(committed_partner: Partner) -> None:
-    with downloads.snapshot():
+    with acting(command="export_person"), downloads.snapshot():
         assert setting("transaction_isolation") == "repeatable read"
         assert setting("transaction_read_only") == "on"
         assert setting("statement_timeout") == "30s"

@@ -12,6 +12,7 @@ from django.db.utils import DataError, InternalError
 from psycopg.pq import PipelineStatus, TransactionStatus
 
 from partners.db import statements
+from partners.db.history_context import PRESENT, acting
 from partners.db.statements import Query
 from partners.models import Partner
 from tests.support.round_trips import round_trips
@@ -121,6 +122,24 @@ def test_a_write_of_a_claim_an_effect_and_an_answer_takes_two_round_trips(commit
         write()
     # BEGIN, claim, effect; answer, COMMIT.
     assert (made.count, made.sent.count("Execute")) == (2, 5)
+
+
+def test_who_acts_is_sent_with_begin_whatever_comes_first(committed: Partner) -> None:
+    firsts = (lambda: Partner.objects.get(pk=committed.pk), lambda: statements.fetch_one(NAME, (committed.pk,)))
+
+    def seen(first: Callable[[], object]) -> Any:
+        with transaction.atomic():
+            first()
+            return statements.fetch_one(f"SELECT {PRESENT} ->> 'staff'", ())
+
+    for first in firsts:
+        with acting(staff="ada"):
+            assert seen(first) == ("ada",)
+            with round_trips() as made:
+                seen(first)
+        with round_trips() as made_by_nobody:
+            assert seen(first) == (None,)
+        assert made.count == made_by_nobody.count
 
 
 def test_a_transaction_without_statements_takes_no_round_trip(committed: Partner) -> None:

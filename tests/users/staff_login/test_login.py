@@ -19,6 +19,7 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
+from partners.models import AuditEntry
 from tests import factories
 from tests.support import totp
 from tests.support.staff import client_of
@@ -409,6 +410,16 @@ def test_the_last_factor_stays() -> None:
     client = inside(staff)
     client.post(f"{FACTORS}app/remove/")
     assert Authenticator.objects.filter(user=staff, type="totp").exists()
+
+
+@pytest.mark.parametrize("kind", ["totp", "webauthn"])
+def test_removing_a_factor_is_a_line_that_names_its_owner(kind: str) -> None:
+    staff = enrolled()
+    passkey = Authenticator.objects.create(user=staff, type="webauthn", data={"name": "key"})
+    path = {"totp": "app/remove/", "webauthn": f"passkeys/{passkey.pk}/remove/"}[kind]
+    inside(staff).post(FACTORS + path)
+    entry = AuditEntry.objects.get(action="secondFactor.removed")
+    assert (entry.actor, entry.object, entry.detail["type"]) == (staff.username, staff.username, kind)
 
 
 def test_strangers_are_sent_to_log_in_and_leave_nothing() -> None:

@@ -1,0 +1,41 @@
+"""A guard: what a staff request or a command writes in autocommit adds no line of the audit log that names nobody.
+
+Only a transaction begins with the context that names who acts (partners/db/history_context.py).
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+
+_WRITES = re.compile(r"\b(INSERT INTO|UPDATE|DELETE FROM)\b")
+_NAMELESS = "SELECT count(*) FROM partners_auditentry WHERE actor_kind = ''"
+_CONTEXT = "SELECT coalesce(current_setting('pghistory.context_metadata', true), '')"
+_SET_CONTEXT = "SELECT set_config('pghistory.context_metadata', %s, true)"
+
+
+@pytest.fixture(autouse=True)
+def lines_name_who_acts() -> Iterator[None]:
+    """Fail where a statement outside `atomic` adds such a line: it is run without a context, as in autocommit."""
+
+    def value(statement: str, *parameters: str) -> Any:
+        return connection.connection.execute(statement, parameters or None).fetchone()[0]
+
+    def check(execute: Callable[..., Any], sql: str, *args: Any) -> Any:
+        # The test's own transaction does not count.
+        in_autocommit = all(getattr(block, "_from_testcase", False) for block in connection.atomic_blocks)
+        if not (connection.begin_with and in_autocommit and _WRITES.search(sql)):  # type: ignore[attr-defined]
+            return execute(sql, *args)
+        # Sends the context, if it is due.
+        connection.cursor().close()
+        context, before = value(_CONTEXT), value(_NAMELESS)
+        value(_SET_CONTEXT, "")
+        result = execute(sql, *args)
+        value(_SET_CONTEXT, context)
+        assert value(_NAMELESS) == before, f"not in a transaction, so the audit log does not say who did it: {sql}"
+        return result
+
+    with connection.execute_wrapper(check):
+        yield
