@@ -10,6 +10,9 @@ NPM_STAMP := .local/npm/.installed
 # Generators of clients, apart: they are large, and have nothing to do with the service's packages.
 GENERATORS_STAMP := .local/generators/.installed
 MANAGE := $(BIN)/python manage.py
+# Tests often wait for PostgreSQL or other processes: one process more than there are processors, at most six. Those of a
+# file stay together, as they share what the first one made.
+PARALLEL := -n $(shell n=$$(getconf _NPROCESSORS_ONLN); [ $$n -lt 6 ] && expr $$n + 1 || echo 6) --dist loadfile
 # Otherwise each process compiles all modules again.
 export PYTHONDONTWRITEBYTECODE =
 DESCRIBE := $(MANAGE) spectacular --format openapi-json --validate --fail-on-warn
@@ -55,9 +58,8 @@ serve: $(DEMO_STAMP) .env ## migrates, serves on HOST:PORT and delivers events
 	@trap exit INT TERM HUP; trap 'kill $$web $$deliver; wait' EXIT; \
 	  $(BIN)/python -m config.serve & web=$$!; $(MANAGE) deliver_events & deliver=$$!; wait $$web
 
-# Three processes even on two cores: tests often wait for PostgreSQL or other processes.
 test: install ## the test suite, on the embedded database
-	$(BIN)/python -m pytest -n 3 --dist loadfile
+	$(BIN)/python -m pytest $(PARALLEL)
 
 test-pythons: ## the test suite on each Python from 3.11 on (PATH, pyenv), each in .local/venvs
 	@"$(PYTHON)" tests/pythons.py | { failed=; while read -r version python; do \
@@ -66,13 +68,13 @@ test-pythons: ## the test suite on each Python from 3.11 on (PATH, pyenv), each 
 	  done; [ -z "$$failed" ] || { echo "Failed on Python$$failed" >&2; exit 1; }; }
 
 long-test: install ## chaos, look-ups of keys, many users, stateful machines; LOOKUP_ROUNDS (30), MANY_USERS (10000), CHAOS_RUNS (5)
-	$(BIN)/python -m pytest -n 3 --dist loadfile tests/long
+	$(BIN)/python -m pytest $(PARALLEL) tests/long
 
 chaos: install ## partners whose connections are lost at random; CHAOS_RUNS (2000), CHAOS_SEED of a run that failed
 	CHAOS_RUNS=$(or $(CHAOS_RUNS),2000) CHAOS_SEED=$(CHAOS_SEED) $(BIN)/python -m pytest -s tests/long/test_chaos.py
 
 examples-test: install ## the documentation's examples in all languages; skips those whose programs are missing
-	$(BIN)/python -m pytest -n 3 --dist loadfile tests/examples
+	$(BIN)/python -m pytest $(PARALLEL) tests/examples
 
 generated-test: install $(GENERATORS_STAMP) ## clients made of the description by generators, in Go, PHP and Python
 	@command -v java > /dev/null || { echo "generated-test needs Java on the PATH: apt-get install default-jdk-headless" >&2; exit 1; }
@@ -86,7 +88,7 @@ $(GENERATORS_STAMP): requirements/generators.txt
 browser-test: install ## the back office in headless Chromium
 	@command -v chromium chromium-browser google-chrome > /dev/null || \
 	  { echo "browser-test needs Chromium on the PATH: apt-get install chromium" >&2; exit 1; }
-	$(BIN)/python -m pytest tests/browser
+	$(BIN)/python -m pytest -n 2 --dist loadfile tests/browser
 
 resilience-test: install ## failures of database, Redis and the service; backup, key rotation
 	$(BIN)/python -m pytest -n auto --maxprocesses 3 --dist loadfile tests/resilience
