@@ -143,9 +143,11 @@ class DatabaseWrapper(PostgresWrapper):
 
         Django would test it, and wait for seconds if the server hangs.
         """
-        if self.errors_occurred and not self.in_atomic_block:
-            self.close()
-        super().close_if_unusable_or_obsolete()
+        # A test's transaction goes on.
+        if not self.in_atomic_block:
+            if self.errors_occurred:
+                self.close()
+            super().close_if_unusable_or_obsolete()
 
     def queue(self, query: Query[Any]) -> None:
         """Send a statement with the next one of its transaction, or with COMMIT.
@@ -179,10 +181,18 @@ class DatabaseWrapper(PostgresWrapper):
         return send(query.statement, query.parameters, False, {"connection": self, "cursor": None})  # noqa: FBT003
 
     def _send(self, queries: Sequence[Query[Any]], *, commit: bool) -> list[Result[Any]]:
-        """Send statements in one round trip, after BEGIN if a transaction is due, and before COMMIT."""
+        """Send statements in one round trip, before COMMIT, and after what a transaction begins with if that is due."""
         begun = time.perf_counter()
-        before, self._begun_with = self._due(), self.begin_with
+        before: list[Query[Any]] = []
+        if not self.autocommit:
+            if self.pipeline.is_idle:
+                before, self._begun_with = [BEGIN], ""
+            if self._begun_with != self.begin_with:
+                before.append(Query(_SET_CONTEXT, (self.begin_with,)))
+                self._begun_with = self.begin_with
         sent = [*before, *queries, COMMIT] if commit else [*before, *queries]
+        if not sent:
+            return []
         try:
             with self.wrap_database_errors:
                 results = list(self.pipeline.run(sent))
@@ -196,13 +206,6 @@ class DatabaseWrapper(PostgresWrapper):
         finally:
             request_context.add_statements(len(queries), time.perf_counter() - begun)
         return results[len(before) : len(before) + len(queries)]
-
-    def _due(self) -> list[Query[Any]]:
-        """BEGIN where no transaction is open, and the context where it does not have the present one."""
-        if self.autocommit:
-            return []
-        begin, begun_with = ([BEGIN], "") if self.pipeline.is_idle else ([], self._begun_with)
-        return begin if begun_with == self.begin_with else [*begin, Query(_SET_CONTEXT, (self.begin_with,))]
 
     # --- Transactions ---
 
@@ -237,8 +240,7 @@ class DatabaseWrapper(PostgresWrapper):
     # --- Cursors ---
 
     def _cursor(self, name: str | None = None) -> Any:
-        self.ensure_connection()
-        if self._queued or self._due():
+        if not self.autocommit:
             self.run(())
         return super()._cursor(name)  # type: ignore[misc]
 

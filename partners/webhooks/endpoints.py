@@ -193,13 +193,11 @@ def secrets_of(endpoint: WebhookEndpoint) -> QuerySet[WebhookSecret]:
     return WebhookSecret.objects.filter(_in_force(), endpoint=endpoint.pk).order_by("-pk")
 
 
-def secrets_in_force(endpoint: WebhookEndpoint) -> list[str]:
-    """The secrets that sign the endpoint's deliveries, newest first; without those that cannot be decrypted."""
-    return secrets_by_endpoint([endpoint.pk])[endpoint.pk]
-
-
 def secrets_by_endpoint(ids: Collection[UUID]) -> dict[UUID, list[str]]:
-    """The secrets in force of several endpoints, by the endpoint's id."""
+    """The secrets that sign the deliveries of several endpoints, newest first, by the endpoint's id.
+
+    Without those that cannot be decrypted.
+    """
     found: dict[UUID, list[str]] = {pk: [] for pk in ids}
     for row in WebhookSecret.objects.filter(_in_force(), endpoint__in=ids).order_by("-pk"):
         try:

@@ -27,6 +27,7 @@ from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import PartnerClient
 from tests.support.documents import add_document
 from tests.support.staff import client_as
+from tests.support.webhook_secrets import secrets_in_force
 from transactions.models import Conversion, Document
 from users.decisions import proposals
 from users.decisions.bulk_approval import Choice
@@ -522,7 +523,7 @@ TABLE: tuple[Page | Action, ...] = (
         at("/admin/partners/webhookendpoint/{w.webhook.pk}/rotate/"),
         MANAGERS,
         lambda w: {**adds(w), "overlap_hours": "24"},
-        lambda w: len(endpoints.secrets_in_force(w.webhook)) == 2,
+        lambda w: len(secrets_in_force(w.webhook)) == 2,
     ),
     Action(
         "Send a test to a webhook",

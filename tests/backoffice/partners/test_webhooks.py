@@ -15,6 +15,7 @@ from partners.models import AuditEntry, DeliveryState, Partner, WebhookDelivery,
 from partners.webhooks import addresses, endpoints
 from tests.factories import PartnerFactory, StaffFactory, WebhookDeliveryFactory, WebhookEndpointFactory
 from tests.support.staff import client_as, client_of, staff_acts, words
+from tests.support.webhook_secrets import secrets_in_force
 
 PARTNERS = "/admin/partners/partner/"
 WEBHOOKS = "/admin/partners/webhookendpoint/"
@@ -89,7 +90,7 @@ def test_an_added_webhook_is_active_and_its_secret_shown_this_once(manager: Clie
     secret = shown_secret(response.content.decode())
     added = WebhookEndpoint.objects.get(description="staging")
     assert (added.url, added.types, added.state) == ("https://other.example.com/", ["user.statusChanged"], "active")
-    assert endpoints.secrets_in_force(added) == [secret]
+    assert secrets_in_force(added) == [secret]
     assert "no-store" in response.headers["Cache-Control"]
     assert staff_acts() == ["webhookSecret.created", "webhook.created"]
     for path in (page_of(added), page_of(added.partner), WEBHOOKS, f"{WEBHOOKS}{added.pk}/history/", "/admin/"):
@@ -103,7 +104,7 @@ def test_a_form_sent_twice_makes_one_secret(action: str, manager: Client, endpoi
     again = manager.post(url(action, endpoint), sent).content.decode()
     assert "changed since the page was loaded" in again
     assert "whsec_" not in again
-    secrets = [secret for one in WebhookEndpoint.objects.all() for secret in endpoints.secrets_in_force(one)]
+    secrets = [secret for one in WebhookEndpoint.objects.all() for secret in secrets_in_force(one)]
     assert len(secrets) == 2
 
 
@@ -184,10 +185,10 @@ def test_a_description_of_two_lines_does_not_stop_a_change(manager: Client, endp
 
 @pytest.mark.parametrize("overlap", [0, 24])
 def test_a_rotated_secret_goes_on_for_the_overlap(overlap: int, manager: Client, endpoint: WebhookEndpoint) -> None:
-    [old] = endpoints.secrets_in_force(endpoint)
+    [old] = secrets_in_force(endpoint)
     sent = fields(manager, "rotate", endpoint) | {"overlap_hours": str(overlap)}
     new = shown_secret(manager.post(url("rotate", endpoint), sent).content.decode())
-    assert endpoints.secrets_in_force(endpoint) == ([new, old] if overlap else [new])
+    assert secrets_in_force(endpoint) == ([new, old] if overlap else [new])
     assert set(staff_acts()) == {"webhookSecret.created", "webhookSecret.changed"}
 
 
@@ -195,7 +196,7 @@ def test_a_rotated_secret_goes_on_for_the_overlap(overlap: int, manager: Client,
 def test_an_overlap_that_is_not_valid_is_refused(hours: str, manager: Client, endpoint: WebhookEndpoint) -> None:
     page = manager.post(url("rotate", endpoint), fields(manager, "rotate", endpoint) | {"overlap_hours": hours})
     assert "Nothing was done." in page.content.decode()
-    assert len(endpoints.secrets_in_force(endpoint)) == 1
+    assert len(secrets_in_force(endpoint)) == 1
 
 
 def test_a_webhook_is_disabled_enabled_and_removed(manager: Client, endpoint: WebhookEndpoint) -> None:
@@ -285,7 +286,7 @@ def test_secrets_and_url_paths_are_in_no_log_message_or_session(
     manager: Client, endpoint: WebhookEndpoint, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     WebhookDeliveryFactory.create(endpoint=endpoint, state=DeliveryState.FAILED)
-    secrets = endpoints.secrets_in_force(endpoint)
+    secrets = secrets_in_force(endpoint)
     pages = ""
     for action in ("add_webhook", "edit", "rotate", "send_test", "retry", "disable", "enable", "remove"):
         sent = fields(manager, action, endpoint)

@@ -70,7 +70,7 @@ def workloads(client: PartnerClient, user: User) -> Iterator[tuple[str, Callable
     yield "create", lambda: client.post("/v1/users", factories.user_body(externalId=str(uuid4())), key=str(uuid4()))
 
 
-BOUNDS = {"list": 640, "update": 1250, "create": 1505}
+BOUNDS = {"list": 645, "update": 1252, "create": 1476}
 
 
 def test_calls_of_a_request(counter: Counter, user: User) -> None:

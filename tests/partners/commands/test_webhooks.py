@@ -10,6 +10,7 @@ from partners.models import DeliveryState, Partner, WebhookEndpoint
 from partners.webhooks import addresses, endpoints
 from tests.factories import EventFactory, WebhookDeliveryFactory, WebhookEndpointFactory
 from tests.support.commands import outcome, printed, refusal, run
+from tests.support.webhook_secrets import secrets_in_force
 
 URL = "https://hooks.example.com/events"
 UNKNOWN = "11111111-1111-1111-1111-111111111111"
@@ -42,7 +43,7 @@ def test_an_added_webhook_is_listed(partner: Partner) -> None:
         "webhookId": str(endpoint.pk),
         "url": URL,
         "types": ["user.statusChanged"],
-        "secret": endpoints.secrets_in_force(endpoint)[0],
+        "secret": secrets_in_force(endpoint)[0],
     }
     assert listed(partner) == [
         {
@@ -148,7 +149,7 @@ def test_a_removed_webhook_is_gone(endpoint: WebhookEndpoint) -> None:
 def test_a_rotated_secret_signs_until_the_overlap_ends(endpoint: WebhookEndpoint, hours: str, in_force: int) -> None:
     rotated = outcome("rotate_webhook_secret", str(endpoint.pk), "--overlap-hours", hours)
     assert rotated["webhookId"] == str(endpoint.pk)
-    secrets = endpoints.secrets_in_force(endpoint)
+    secrets = secrets_in_force(endpoint)
     assert (secrets[0], len(secrets)) == (rotated["secret"], in_force)
 
 

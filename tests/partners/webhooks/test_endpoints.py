@@ -17,6 +17,7 @@ from partners.models import DisabledReason, EventType, Partner, WebhookEndpoint,
 from partners.refusals import RefusedError
 from partners.webhooks import addresses, endpoints
 from tests.factories import EventFactory, PartnerFactory, WebhookEndpointFactory
+from tests.support.webhook_secrets import secrets_in_force
 
 URL = "https://hooks.example.com/events"
 PUBLIC, PRIVATE = "198.41.0.4", "10.0.0.1"
@@ -47,7 +48,7 @@ def test_an_added_endpoint_is_active_and_has_a_secret(partner: Partner) -> None:
     assert (endpoint.url, endpoint.types, endpoint.description, endpoint.state) == (URL, [], "production", "active")
     assert secret.startswith("whsec_")
     assert len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) == 32
-    assert endpoints.secrets_in_force(endpoint) == [secret]
+    assert secrets_in_force(endpoint) == [secret]
     assert secret not in str(WebhookSecret.objects.values())
 
 
@@ -205,10 +206,10 @@ def test_an_unknown_id_is_not_found(webhook_id: str, endpoint: WebhookEndpoint) 
 
 
 def test_in_an_overlap_all_secrets_are_in_force_newest_first(endpoint: WebhookEndpoint) -> None:
-    [first] = endpoints.secrets_in_force(endpoint)
+    [first] = secrets_in_force(endpoint)
     second = endpoints.rotate_secret(endpoint)
     third = endpoints.rotate_secret(endpoint, timedelta(hours=1))
-    assert endpoints.secrets_in_force(endpoint) == [third, second, first]
+    assert secrets_in_force(endpoint) == [third, second, first]
 
 
 def test_a_rotation_never_lengthens_an_overlap(endpoint: WebhookEndpoint) -> None:
@@ -226,7 +227,7 @@ def test_a_rotation_never_lengthens_an_overlap(endpoint: WebhookEndpoint) -> Non
 def test_without_an_overlap_only_the_new_secret_is_in_force(endpoint: WebhookEndpoint) -> None:
     endpoints.rotate_secret(endpoint)
     new = endpoints.rotate_secret(endpoint, timedelta())
-    assert endpoints.secrets_in_force(endpoint) == [new]
+    assert secrets_in_force(endpoint) == [new]
     endpoints.rotate_secret(endpoint)
     assert endpoint.secrets.count() == 2
 
@@ -234,7 +235,7 @@ def test_without_an_overlap_only_the_new_secret_is_in_force(endpoint: WebhookEnd
 def test_a_secret_whose_overlap_has_ended_is_not_in_force(endpoint: WebhookEndpoint) -> None:
     new = endpoints.rotate_secret(endpoint)
     endpoint.secrets.exclude(expires_at=None).update(expires_at=timezone.now() - timedelta(seconds=1))
-    assert endpoints.secrets_in_force(endpoint) == [new]
+    assert secrets_in_force(endpoint) == [new]
 
 
 @pytest.mark.parametrize("hours", [-1, 24 * 7 + 1])
@@ -249,15 +250,15 @@ def test_secrets_in_force_are_few(endpoint: WebhookEndpoint) -> None:
         endpoints.rotate_secret(endpoint)
     with pytest.raises(RefusedError, match="5 secrets are in force"):
         endpoints.rotate_secret(endpoint)
-    assert len(endpoints.secrets_in_force(endpoint)) == 5
+    assert len(secrets_in_force(endpoint)) == 5
     new = endpoints.rotate_secret(endpoint, timedelta())
-    assert endpoints.secrets_in_force(endpoint) == [new]
+    assert secrets_in_force(endpoint) == [new]
 
 
 def test_a_secret_that_cannot_be_decrypted_signs_nothing(endpoint: WebhookEndpoint) -> None:
     new = endpoints.rotate_secret(endpoint)
     endpoint.secrets.exclude(expires_at=None).update(encrypted_secret="lost")
-    assert endpoints.secrets_in_force(endpoint) == [new]
+    assert secrets_in_force(endpoint) == [new]
 
 
 def test_endpoints_of_partners_are_apart(endpoint: WebhookEndpoint) -> None:

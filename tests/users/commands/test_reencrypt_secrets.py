@@ -14,6 +14,7 @@ from tests import factories
 from tests.support import totp
 from tests.support.client import in_process
 from tests.support.commands import outcome, printed, run
+from tests.support.webhook_secrets import secrets_in_force
 from tests.users.staff_login.test_login import CODE, enrolled, log_in, where_to
 from users.models import Staff
 
@@ -62,7 +63,7 @@ def test_with_the_old_key_retired_partners_still_sign_and_staff_still_log_in(
     recovery = Authenticator.objects.get(user=staff, type="recovery_codes").wrap().get_unused_codes()
     webhook = factories.WebhookEndpointFactory.create(partner=partner)
     endpoints.rotate_secret(webhook)
-    secrets = endpoints.secrets_in_force(webhook)
+    secrets = secrets_in_force(webhook)
     use(settings, NEW, OLD)
     assert outcome("reencrypt_secrets") == {
         "dryRun": False,
@@ -72,7 +73,7 @@ def test_with_the_old_key_retired_partners_still_sign_and_staff_still_log_in(
     }
     use(settings, NEW)
     assert api.get("/v1/ping").status == 200
-    assert endpoints.secrets_in_force(webhook) == secrets
+    assert secrets_in_force(webhook) == secrets
     assert accepted(staff, totp.code())
     assert accepted(staff, recovery[0])
 
@@ -144,7 +145,7 @@ def test_an_undecryptable_webhook_secret_is_named_while_it_signs(settings: Setti
     # The remedy.
     outcome("rotate_webhook_secret", str(webhook.pk), "--overlap-hours", "0")
     assert run("reencrypt_secrets").status == 0
-    assert len(endpoints.secrets_in_force(webhook)) == 1
+    assert len(secrets_in_force(webhook)) == 1
 
 
 def test_it_says_when_the_older_keys_can_be_retired(settings: Settings, partner: Partner) -> None:
