@@ -12,6 +12,7 @@ from backoffice.access import staff_of
 from backoffice.list_urls import MODE
 from backoffice.lists.bounded_lists import MAX_COUNT, bounded_count
 from backoffice.users import user_filters as filters
+from backoffice.users.case_actions import flag_legend
 from partners.models import Mode
 from users.cases import claims, modes
 from users.decisions import proposals
@@ -37,6 +38,7 @@ def head_context(request: HttpRequest, page: "ModelAdmin[Any]") -> dict[str, Any
                 else []
             ),
         ],
+        "flag_legend": flag_legend(sees_identity=filters.sees_identity(request)),
         "may_claim": request.user.has_perm(claims.PERMISSION),
         "claimed_url": _url(QueuedUser, mode, claimed=filters.ME),
         "claimed_count": bounded_count(modes.in_mode(Claim.objects.filter(staff=staff_of(request)), mode)),

@@ -33,10 +33,12 @@ from users.cases import claims, search
 from users.decisions import bulk_approval, compliance
 from users.decisions.changes import version_of
 from users.decisions.risk_flags import (
+    MEANINGS,
     TITLES,
     FlagCode,
     Weight,
     approval_needs_note,
+    is_visible,
     risk_flag_codes,
     weight_of,
 )
@@ -54,6 +56,7 @@ _AGE_KINDS = {
     AgeState.DUE_SOON: ("warning", "schedule"),
     AgeState.LATE: ("bad", "error"),
 }
+_WEIGHT_KINDS = {Weight.GRAVE: "bad", Weight.ORDINARY: "warning", Weight.HARMLESS: "off"}
 
 
 # The index user_waiting has these columns after the mode and the status.
@@ -203,16 +206,26 @@ def age_cell(since: datetime, *, is_due: bool = True) -> str:
 
 
 def display_flags(codes: Sequence[FlagCode]) -> str:
-    """The grave risk flags by name, and the number of the others; empty without any."""
-    grave = [
-        badge(icon_and_text("history", str(TITLES[code])), "bad") for code in codes if weight_of(code) is Weight.GRAVE
+    """The risk flags by name, below their weight in a word and a colour; empty without any."""
+    by_weight = [(weight, [code for code in codes if weight_of(code) is weight]) for weight in sorted(Weight)[::-1]]
+    rows = [
+        (
+            badge(icon_and_text("flag", weight.label), _WEIGHT_KINDS[weight]),
+            "; ".join(str(TITLES[one]) for one in found),
+        )
+        for weight, found in by_weight
+        if found
     ]
-    badges = list(grave)
-    if count := len(codes) - len(grave):
-        text = ngettext("%(counter)s risk flag", "%(counter)s risk flags", count) % {"counter": count}
-        is_harmless = not grave and all(weight_of(code) is Weight.HARMLESS for code in codes)
-        badges.append(badge(icon_and_text("flag", text), "off" if is_harmless else "warning"))
-    return format_html_join(" ", "{}", ((one,) for one in badges))
+    return format_html('<div class="bo-flags">{}</div>', format_html_join("", "<p>{} {}</p>", rows)) if rows else ""
+
+
+def flag_legend(*, sees_identity: bool) -> list[tuple[str, str, Any]]:
+    """What the risk flags that a reader sees mean: the badge of the weight, the name, and the meaning."""
+    return [
+        (badge(weight_of(code).label, _WEIGHT_KINDS[weight_of(code)]), str(TITLES[code]), MEANINGS[code])
+        for code in FlagCode
+        if is_visible(code, sees_identity=sees_identity)
+    ]
 
 
 def confirmation(

@@ -20,7 +20,7 @@ from backoffice.lists.waiting_time import AgeState, hours_label, hours_of, limit
 from partners.models import Mode
 from users.cases.modes import in_mode
 from users.cases.search import MAX_USERS_OF_RECORDS, find_user_ids
-from users.decisions.risk_flags import with_risk_flags
+from users.decisions.risk_flags import INDEXED_FLAGS, TITLES, FlagCode, having_flag, is_visible, with_risk_flags
 from users.models import AccessRecord, ChangedUser, Claim, QueueSection, Status
 from users.models.columns import IDENTITY_PERMISSION
 
@@ -185,13 +185,25 @@ class ClaimedFilter(ChoiceFilter):
 
 
 class RiskFlagsFilter(ChoiceFilter):
-    """Filters by whether there are risk flags that the reader sees."""
+    """Filters by the risk flags that the reader sees: whether there are any, or one of them."""
 
     title, parameter_name = _("risk flags"), "flags"
     options = ((YES, _("With risk flags")), (NO, _("Without risk flags")))
 
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
+        seen = [code for code in FlagCode if is_visible(code, sees_identity=sees_identity(request))]
+        return [*self.options, *((code.value, TITLES[code]) for code in seen)]
+
+    @property
+    def is_indexed(self) -> bool:
+        """Few users have some of them."""
+        return self.value() in INDEXED_FLAGS
+
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if (wanted := self.value()) not in {YES, NO}:
+        wanted = self.value()
+        if wanted in {code for code, _title in self.lookups(request, None)} - {YES, NO}:
+            return having_flag(queryset, FlagCode(wanted))
+        if wanted not in {YES, NO}:
             return queryset
         users = with_risk_flags(queryset, sees_identity=sees_identity(request))
         return users.exclude(flag_codes=[]) if wanted == YES else users.filter(flag_codes=[])

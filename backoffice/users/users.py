@@ -22,7 +22,7 @@ from backoffice.list_urls import query_of
 from backoffice.lists.pages import Table
 from backoffice.users import history
 from backoffice.users.case_actions import QUEUE_ORDER, CaseActionsAdmin
-from backoffice.users.user_filters import CountryFilter, ModeFilter, StatusFilter
+from backoffice.users.user_filters import CountryFilter, ModeFilter, RiskFlagsFilter, StatusFilter
 from users.models import Page, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
 from users.profile.labels import LABELS, display_birth_date, display_value
@@ -37,7 +37,13 @@ class UserAdmin(CaseActionsAdmin):
     """Users; nothing is edited. Decisions are made by the forms of the case page."""
 
     list_display = ("name", "external_id", "partner_name", "status_badge", "waiting", "created_at")
-    list_filter = (("status", StatusFilter), ("partner", RelatedDropdownFilter), CountryFilter, ModeFilter)
+    list_filter = (
+        ("status", StatusFilter),
+        RiskFlagsFilter,
+        ("partner", RelatedDropdownFilter),
+        CountryFilter,
+        ModeFilter,
+    )
     list_select_related = ("partner",)
     list_before_template = "admin/users/user/statuses.html"
     # The order of the index user_waiting.

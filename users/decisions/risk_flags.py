@@ -35,9 +35,11 @@ class FlagCode(StrEnum):
 
     PREVIOUSLY_REJECTED = "previouslyRejected"
     PREVIOUSLY_SUSPENDED = "previouslySuspended"
+    INACTIVE_CONVERSION = "inactiveConversion"
     SAME_PERSON = "samePerson"
     SAME_EMAIL = "sameEmail"
     CHANGED = "changed"
+    EARLY_CONVERSION = "earlyConversion"
     POSTAL_CODE = "postalCode"
     JUST_ADULT = "justAdult"
     CIRO_AFFILIATE = "ciroAffiliate"
@@ -50,21 +52,57 @@ class Weight(IntEnum):
     ORDINARY = 1
     GRAVE = 2
 
+    @property
+    def label(self) -> str:
+        """The weight in a word, for people."""
+        return str(_WEIGHT_LABELS[self])
+
+
+_WEIGHT_LABELS = {
+    Weight.HARMLESS: gettext_lazy("Harmless"),
+    Weight.ORDINARY: gettext_lazy("To check"),
+    Weight.GRAVE: gettext_lazy("Grave"),
+}
+
 
 # The flags of an earlier decision, by the status that it led to.
 _ADVERSE = {Status.REJECTED: FlagCode.PREVIOUSLY_REJECTED, Status.SUSPENDED: FlagCode.PREVIOUSLY_SUSPENDED}
-_WEIGHTS = dict.fromkeys(_ADVERSE.values(), Weight.GRAVE) | {FlagCode.CIRO_AFFILIATE: Weight.HARMLESS}
+_WEIGHTS = dict.fromkeys((*_ADVERSE.values(), FlagCode.INACTIVE_CONVERSION), Weight.GRAVE) | {
+    FlagCode.CIRO_AFFILIATE: Weight.HARMLESS
+}
+# The column of the user that says when a trigger saw such a conversion.
+_CONVERSIONS = {
+    FlagCode.INACTIVE_CONVERSION: "inactive_conversion_at",
+    FlagCode.EARLY_CONVERSION: "early_conversion_at",
+}
+# Few users have these, by an index.
+INDEXED_FLAGS = frozenset({FlagCode.INACTIVE_CONVERSION})
 # Flags that reveal something of a birth date or an address.
 IDENTITY_FLAGS = frozenset({FlagCode.POSTAL_CODE, FlagCode.SAME_PERSON, FlagCode.JUST_ADULT})
 TITLES: Mapping[FlagCode, Any] = {
     FlagCode.PREVIOUSLY_REJECTED: gettext_lazy("Previously rejected"),
     FlagCode.PREVIOUSLY_SUSPENDED: gettext_lazy("Previously suspended"),
+    FlagCode.INACTIVE_CONVERSION: gettext_lazy("Conversion while not active"),
     FlagCode.SAME_PERSON: gettext_lazy("Same name and birth date as another user"),
     FlagCode.SAME_EMAIL: gettext_lazy("Same e-mail address as another user"),
     FlagCode.CHANGED: gettext_lazy("Changed since the last decision"),
+    FlagCode.EARLY_CONVERSION: gettext_lazy("Conversion older than the user"),
     FlagCode.POSTAL_CODE: gettext_lazy("Postal code outside the province"),
     FlagCode.JUST_ADULT: gettext_lazy("Just turned 18"),
     FlagCode.CIRO_AFFILIATE: gettext_lazy("CIRO affiliate"),
+}
+# What each says of any user; `explanation` says what it found about one.
+MEANINGS: Mapping[FlagCode, Any] = {
+    FlagCode.PREVIOUSLY_REJECTED: gettext_lazy("The user was rejected before, and the case reopened."),
+    FlagCode.PREVIOUSLY_SUSPENDED: gettext_lazy("The user was suspended before."),
+    FlagCode.INACTIVE_CONVERSION: gettext_lazy("A conversion was recorded while the user was not active."),
+    FlagCode.SAME_PERSON: gettext_lazy("Another user, of any partner, has this name and birth date."),
+    FlagCode.SAME_EMAIL: gettext_lazy("Another user, of any partner, has this email address."),
+    FlagCode.CHANGED: gettext_lazy("The partner changed the profile after staff had decided about it."),
+    FlagCode.EARLY_CONVERSION: gettext_lazy("A conversion is dated before the user was registered."),
+    FlagCode.POSTAL_CODE: gettext_lazy("The postal code is not one of the province."),
+    FlagCode.JUST_ADULT: gettext_lazy("The 18th birthday was within the last 30 days."),
+    FlagCode.CIRO_AFFILIATE: gettext_lazy("The user is affiliated with a dealer that CIRO regulates."),
 }
 
 
@@ -100,6 +138,11 @@ class RiskFlag:
         """The name of the flag's weight."""
         return weight_of(self.code).name.lower()
 
+    @property
+    def weight_label(self) -> str:
+        """The weight in a word, for people."""
+        return weight_of(self.code).label
+
 
 def weight_of(code: FlagCode) -> Weight:
     """How much flags of this kind matter."""
@@ -128,6 +171,11 @@ def with_risk_flags(users: QuerySet[User], *, sees_identity: bool = True) -> Que
     return users.annotate(flag_codes=listed)
 
 
+def having_flag(users: QuerySet[User], code: FlagCode) -> QuerySet[User]:
+    """Those of these users who have this risk flag."""
+    return users.filter(_conditions()[code])
+
+
 def risk_flag_codes(users: Collection[User], *, sees_identity: bool = True) -> dict[UUID, list[FlagCode]]:
     """The codes of the risk flags of each of these users, the gravest first, in one statement."""
     stored = with_risk_flags(User.objects.filter(pk__in=[user.pk for user in users]), sees_identity=sees_identity)
@@ -150,6 +198,7 @@ def _conditions() -> Mapping[FlagCode, Q]:
         FlagCode.SAME_PERSON: Q(Exists(same_person(OuterRef("name_key"), OuterRef("date_of_birth"), **OTHERS))),
         FlagCode.SAME_EMAIL: Q(Exists(same_email(OuterRef("email"), **OTHERS))),
         FlagCode.CHANGED: Q(profile_changed_at__gt=decided_at),
+        **{code: Q((f"{column}__isnull", False)) for code, column in _CONVERSIONS.items()},
         FlagCode.POSTAL_CODE: ~Q(fits),
         FlagCode.JUST_ADULT: Q(
             date_of_birth__gt=field_rules.latest_birth_of_adults(month_ago),
@@ -181,7 +230,8 @@ def _flag(code: FlagCode, user: User, decisions: Mapping[FlagCode, StatusChange]
         case FlagCode.JUST_ADULT:
             return RiskFlag(code, {"adultOn": field_rules.adult_on(user.date_of_birth).isoformat()})
         case _:
-            return RiskFlag(code, {})
+            recorded_at = getattr(user, _CONVERSIONS[code]) if code in _CONVERSIONS else None
+            return RiskFlag(code, {"recordedAt": recorded_at.isoformat()} if recorded_at else {})
 
 
 # Flags of earlier decisions
@@ -247,13 +297,14 @@ def explanation(code: FlagCode, data: Mapping[str, Any]) -> str:
             more = _("More than %(count)s other users have it.")
             text = ngettext("One other user has it.", "%(count)s other users have it.", count)
             return (more if data["hasMore"] else text) % {"count": count}
-        case FlagCode.CHANGED:
-            return _("The partner changed the profile after staff had decided about it.")
         case FlagCode.POSTAL_CODE:
             names = {"province": data["province"], "postal_code": data["postalCode"]}
             return _("%(postal_code)s is not a postal code of %(province)s.") % names
         case FlagCode.JUST_ADULT:
             birthday = date_format(date.fromisoformat(data["adultOn"]), "DATE_FORMAT")
             return _("The 18th birthday was on %(date)s.") % {"date": birthday}
-        case FlagCode.CIRO_AFFILIATE:
-            return _("The user is affiliated with a dealer that CIRO regulates.")
+        case _ if "recordedAt" in data:
+            at = date_format(localtime(datetime.fromisoformat(data["recordedAt"])), "DATETIME_FORMAT")
+            return _("%(meaning)s Recorded last: %(at)s.") % {"meaning": MEANINGS[code], "at": at}
+        case _:
+            return str(MEANINGS[code])

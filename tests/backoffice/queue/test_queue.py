@@ -24,7 +24,7 @@ from partners.db import serving_role
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.plans import UNORDERED, planning_of_many_users, planning_without
-from tests.support.staff import ROLES, client_as, client_of
+from tests.support.staff import ROLES, client_as, client_of, words
 from tests.users.deciding import review_form
 from users.cases import claims
 from users.cases.modes import live
@@ -32,6 +32,7 @@ from users.cases.search import _conditions, begins_with
 from users.decisions import bulk_approval
 from users.decisions.changes import version_of as present_version
 from users.decisions.compliance import change_status
+from users.decisions.risk_flags import FlagCode
 from users.models import AccessRecord, Requirement, Status, User
 from users.requirements.requirements import close_requirement
 
@@ -282,9 +283,14 @@ def test_a_row_says_who_has_claimed_it(make: Make) -> None:
     assert ">You</strong>" in page(client_of(reviewer))
 
 
-def test_a_row_counts_its_risk_flags(make: Make) -> None:
-    make(isCiroAffiliate=True, email="alone@example.com", firstName="Alone")
-    assert "1 risk flag" in page(client_as("viewer"))
+def test_a_row_names_its_risk_flags_by_weight_and_the_head_explains_them(make: Make) -> None:
+    make(isCiroAffiliate=True, province="ON", postalCode="H3B 2Y5")
+    head, rows = (words(one) for one in page(client_as("reviewer")).split("<tbody", 1))
+    assert "To check Postal code outside the province" in rows
+    assert "Harmless CIRO affiliate" in rows
+    assert "What the risk flags mean" in head
+    assert "Previously rejected Grave The user was rejected before" in head
+    assert "Postal code" not in words(page(client_as("viewer")))
 
 
 @pytest.mark.parametrize(
@@ -366,6 +372,36 @@ def test_by_risk_flags(make: Make) -> None:
     client = client_as("viewer")
     assert listed(client, flags="yes") == ["affiliate"]
     assert listed(client, flags="no") == ["plain"]
+
+
+def test_by_one_risk_flag(make: Make) -> None:
+    make(externalId="affiliate", isCiroAffiliate=True, email="one@example.com", firstName="One")
+    make(externalId="postal", province="ON", postalCode="H3B 2Y5", email="two@example.com", firstName="Two")
+    traded = make(externalId="traded", email="three@example.com", firstName="Three")
+    factories.add_conversions(traded, [timezone.now()])
+    client = client_as("reviewer")
+    for code, external_id in (
+        (FlagCode.CIRO_AFFILIATE, "affiliate"),
+        (FlagCode.POSTAL_CODE, "postal"),
+        (FlagCode.INACTIVE_CONVERSION, "traded"),
+    ):
+        assert listed(client, flags=code.value) == [external_id]
+    assert len(listed(client, flags="madeUp")) == 3
+    # A viewer does not see this flag, and so cannot filter by it.
+    assert len(listed(client_as("viewer"), flags="postalCode")) == 3
+
+
+def test_a_conversion_while_not_active_is_found_however_far_back_the_user_is(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_lists, "MAX_EXAMINED_ROWS", 1)
+    *_others, traded = [make() for _ in range(3)]
+    factories.add_conversions(traded, [timezone.now()])
+    client = client_as("viewer")
+    assert listed(client, flags="inactiveConversion") == [traded.external_id]
+    users = client.get("/admin/users/user/?flags=inactiveConversion").content.decode()
+    assert traded.external_id in users
+    assert "Only a part" not in users
 
 
 def test_a_risk_flag_on_what_a_viewer_may_not_see_is_hidden(make: Make) -> None:
