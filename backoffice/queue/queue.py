@@ -57,6 +57,13 @@ class CaseListAdmin(CaseActionsAdmin):
         """The permission to view users: the proxy model has none."""
         return request.user.has_perm("users.view_user")
 
+    def get_condition(self, request: HttpRequest) -> Q:
+        """The users whom this request may find."""
+        return self.condition
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).filter(self.get_condition(request))
+
     def get_urls(self) -> list[URLPattern]:
         """The list alone: a row's page is the case."""
         name = f"{self.opts.app_label}_{self.opts.model_name}_changelist"
@@ -141,9 +148,8 @@ class QueueAdmin(CaseListAdmin):
     empty_title = gettext_lazy("Nobody is waiting")
     empty_text = gettext_lazy("New users appear here when partners register them.")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        rows = super().get_queryset(request)
-        return rows if _has_other_statuses(request) else rows.filter(self.condition)
+    def get_condition(self, request: HttpRequest) -> Q:
+        return Q() if _has_other_statuses(request) else self.condition
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """With the status where the users have several."""
@@ -176,9 +182,6 @@ class AnsweredUserAdmin(CaseListAdmin):
     empty_title = gettext_lazy("Nothing to read")
     empty_text = gettext_lazy("A user appears here when the partner has answered all that was asked.")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).filter(self.condition)
-
     @admin.display(description=gettext_lazy("since the answer"))
     def since_answer(self, user: Any) -> str:
         """The age of the answer, which is compared with the target."""
@@ -200,9 +203,6 @@ class AskedUserAdmin(CaseListAdmin):
     actions = ("claim_selected", "release_selected")
     empty_title = gettext_lazy("No partner is asked")
     empty_text = gettext_lazy("A user appears here when compliance asks the partner, until the partner answers.")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).filter(self.condition)
 
     @admin.display(description=gettext_lazy("due"))
     def due(self, user: Any) -> str:
@@ -231,9 +231,6 @@ class ChangedUserAdmin(CaseListAdmin):
     actions = ("claim_selected", "release_selected")
     empty_title = gettext_lazy("Nobody to review")
     empty_text = gettext_lazy("An active user appears here when the partner changes the name or the birth date.")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).filter(self.condition)
 
     @admin.display(description=gettext_lazy("since the change"))
     def since_change(self, user: Any) -> str:

@@ -14,44 +14,40 @@ from users.models.triggers import ACCESS_TRIGGERS, DECISION_BASIS_TRIGGERS, by_a
 from users.models.user import Staff, StatusChange, User
 
 
-class QueuedUser(User):  # type: ignore[django-manager-missing]  # as of User
-    """A user who waits for a decision: a proxy for the admin of the queue, with the permissions of users."""
+class _ListMeta:
+    # The admin has one page for each model: each list of users is one of a proxy, with the permissions of users.
+    proxy = True
+    default_permissions = ()
+    verbose_name = _("user")
+    verbose_name_plural = _("users")
 
-    class Meta:
-        proxy = True
-        default_permissions = ()
-        verbose_name = _("user")
-        verbose_name_plural = _("users")
+
+class QueuedUser(User):  # type: ignore[django-manager-missing]  # as of User
+    """A user who waits for a decision."""
+
+    class Meta(_ListMeta):
+        pass
 
 
 class ChangedUser(User):  # type: ignore[django-manager-missing]
-    """An active user whose name or birth date changed since the approval: a proxy for the admin of a list."""
+    """An active user whose name or birth date changed since the approval."""
 
-    class Meta:
-        proxy = True
-        default_permissions = ()
-        verbose_name = _("user")
-        verbose_name_plural = _("users")
+    class Meta(_ListMeta):
+        pass
 
 
 class AnsweredUser(User):  # type: ignore[django-manager-missing]
-    """A user whose partner has answered what compliance asked: a proxy for the admin of a list."""
+    """A user whose partner has answered what compliance asked."""
 
-    class Meta:
-        proxy = True
-        default_permissions = ()
-        verbose_name = _("user")
-        verbose_name_plural = _("users")
+    class Meta(_ListMeta):
+        pass
 
 
 class AskedUser(User):  # type: ignore[django-manager-missing]
-    """A user who waits for an answer of the partner: a proxy for the admin of a list."""
+    """A user who waits for an answer of the partner."""
 
-    class Meta:
-        proxy = True
-        default_permissions = ()
-        verbose_name = _("user")
-        verbose_name_plural = _("users")
+    class Meta(_ListMeta):
+        pass
 
 
 class Claim(models.Model):
