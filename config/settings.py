@@ -49,7 +49,7 @@ REDIS_URL: str = env("REDIS_URL", cast=types.redis_url, default="")
 
 # Webhooks. PEM file of the certificate authorities to trust instead of the system's; empty: the system's.
 WEBHOOK_CA_BUNDLE: str = env("WEBHOOK_CA_BUNDLE", cast=types.certificates, default="")
-# To this machine, for tests and the demo.
+# Whether webhooks may go to this machine, for tests and the demo.
 WEBHOOK_ALLOW_LOOPBACK: bool = env.bool("WEBHOOK_ALLOW_LOOPBACK", default=False)
 types.require(DEBUG or not WEBHOOK_ALLOW_LOOPBACK, "WEBHOOK_ALLOW_LOOPBACK: true only if DEBUG is true; remove it.")
 
@@ -147,7 +147,7 @@ INSTALLED_APPS = [
     "sandbox",
     "backoffice",
     "portal",
-    # Before the admin, whose templates it replaces.
+    # It comes before the admin, whose templates it replaces.
     "unfold",
     "unfold.contrib.filters",
     "django.contrib.admin",
@@ -169,7 +169,7 @@ INSTALLED_APPS = [
     "pghistory",
 ]
 
-# In order of a request; some of them respond to it.
+# A request passes them in this order; some respond to it.
 MIDDLEWARE = [
     # Responds to /livez, /readyz and /metrics.
     "config.monitoring.MonitoringMiddleware",
@@ -278,7 +278,7 @@ types.require(STAFF_MFA_REQUIRED or DEBUG, "STAFF_MFA_REQUIRED: false only if DE
 STAFF_OIDC_ISSUER: str = env("STAFF_OIDC_ISSUER", cast=types.issuer("https?" if DEBUG else "https"), default="")
 STAFF_OIDC_CLIENT_ID: str = env("STAFF_OIDC_CLIENT_ID", cast=str, default="")
 STAFF_OIDC_CLIENT_SECRET: str = env("STAFF_OIDC_CLIENT_SECRET", cast=str, default="")
-# On the button of the login page.
+# The button of the login page shows it.
 STAFF_OIDC_NAME: str = env("STAFF_OIDC_NAME", cast=str, default="")
 STAFF_OIDC_ROLES: dict[str, str] = env("STAFF_OIDC_ROLES", cast=types.staff_roles, default="") or {}
 STAFF_OIDC_ROLES_CLAIM: str = env("STAFF_OIDC_ROLES_CLAIM", cast=str, default="") or "groups"
@@ -332,7 +332,7 @@ MFA_PASSKEY_LOGIN_ENABLED = True
 # Staff have no verified mailbox here.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_RECOVERY_CODES_SHOW_ONCE = True
-# With the host (users/staff_login/adapters.py).
+# Authenticator apps show it with the host (users/staff_login/adapters.py).
 MFA_TOTP_ISSUER = "Partner Service"
 # Periods before and after the present one.
 MFA_TOTP_TOLERANCE = 1

@@ -62,7 +62,7 @@ urlpatterns = [
     *api_urlpatterns,
     path("", include("config.monitoring")),
     path("", include("portal.urls")),
-    # In place of the admin's own pages, which have no second factor.
+    # These replace the admin's own pages, which have no second factor.
     path("admin/account/company/", include("users.staff_oidc.urls")),
     path("admin/account/", include("users.staff_login.urls")),
     path("admin/language/", set_language, name="set_language"),

@@ -51,7 +51,7 @@ def purge_expired(*, batch_size: int) -> list[int]:
             ("partners_idempotencyrecord", "completed_at", idempotency.WINDOW, "", _SKIP),
             # The serving role may not update these rows, and therefore not lock them.
             ("partners_usedsignature", "signed_at", SIGNATURE_WINDOW, "", ""),
-            # Before the events, of which it leaves little to do.
+            # Deliveries come before the events, of which they leave little to do.
             ("partners_webhookdelivery", "created_at", EVENTS_KEPT, "", _SKIP),
             ("partners_sandboxrequest", "created_at", request_log.KEPT, "", ""),
             ("partners_auditentry", "at", timedelta(days=SANDBOX_DAYS), _BY_SANDBOX, ""),

@@ -64,7 +64,7 @@ def markdown(html: str, link: Callable[[str], str]) -> str:
     for one in main.find_all(_is_skipped):
         one.decompose()
     for one in main.find_all("pre"):
-        # Without the elements of the highlighting, which are most of the page.
+        # This drops the elements of the highlighting, which are most of the page.
         one.string = one.get_text()
     for one in main.find_all("a"):
         one["href"] = link(one.get("href", ""))

@@ -71,7 +71,7 @@ class ApiKeyItem(SandboxView):
     def perform(self, api_key_prefix: str) -> dict[str, str]:
         """Revoke the key. Raises NotFoundError, ConflictError, SignatureRefusedError."""
         caller = self.request.user
-        # Of two keys that revoke each other at once, one stays.
+        # One of two keys that revoke each other at once stays.
         Partner.objects.select_for_update(no_key=True).get(pk=caller.partner_id)
         found = {key.prefix: key for key in ApiKey.objects.filter(in_force(), partner=caller.partner_id)}
         if caller.key_prefix not in found:

@@ -50,7 +50,7 @@ KEY_REFUSED = invalid_parameter(HEADER, NOT_STORED, "notAllowed")
 ONCE = (REPLAYED_SIGNATURE, KEY_REFUSED)
 WEBHOOK_ID = OpenApiParameter(
     "webhook_id",
-    # As an Idempotency-Key's: no format, of which generated clients make a type that some fail to send.
+    # Like an Idempotency-Key it has no format, of which generated clients make a type that some fail to send.
     type=IDEMPOTENCY_KEY,
     location=OpenApiParameter.PATH,
     description="The webhookId.",

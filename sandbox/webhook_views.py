@@ -206,12 +206,12 @@ class WebhookTest(WebhookView):
         # It costs a start 0.3 s and a process 6 MB.
         from partners.webhooks import delivering  # noqa: PLC0415
 
-        # Before it takes a slot.
+        # What is refused takes no slot.
         self.endpoint = self.get_endpoint(webhook_id)
         self.validated()
         with faults.slow_slot(request.user.partner_id, WAIT_SECONDS):
             self.write()
-            # After the commit; an attempt before the last was rolled back, for a deadlock.
+            # This is after the commit; an attempt before the last was rolled back, for a deadlock.
             outcome = delivering.finish_test(self.job, seconds=TEST_SECONDS)
         milliseconds = None if outcome.status is None else outcome.milliseconds
         # One code: a name that is moved inside after it was accepted tells nothing of the names there.

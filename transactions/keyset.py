@@ -127,7 +127,7 @@ class KeysetRows(Generic[Row]):
             for has_start in (False, True)
             for most in (DEFAULT_ROWS, MAX_ROWS)
         }
-        # As row_class._make, without a Python call for each row.
+        # This is row_class._make, without a Python call for each row.
         self._row: RowMaker[Row] = partial(tuple.__new__, row_class)
 
     def query(self, owner: Owner, start: Position | None, count: int) -> Query[Row]:
@@ -160,7 +160,7 @@ def conversions_by_id(partner_id: int, conversion_ids: Sequence[str]) -> list[Co
 
 CONVERSIONS: KeysetRows[ConversionRow] = KeysetRows("transactions_conversion", ConversionRow._fields[3:], ConversionRow)
 _DOCUMENT_COLUMNS = (*DocumentRow._fields[3:-1], "encode(sha256, 'hex')")
-# As staff see them, and without those that were withdrawn, as the partner does.
+# Staff see all of them, the partner those that were not withdrawn.
 PUBLISHED_DOCUMENTS: KeysetRows[DocumentRow] = KeysetRows("transactions_document", _DOCUMENT_COLUMNS, DocumentRow)
 DOCUMENTS: KeysetRows[DocumentRow] = KeysetRows(
     "transactions_document",

@@ -89,7 +89,7 @@ class UserRow(models.Model):
     class Meta:
         abstract = True
         constraints = (
-            # Also the list's index.
+            # It is the list's index, too.
             models.UniqueConstraint(fields=("user", "created_at", "tiebreak"), name="%(class)s_page"),
             models.CheckConstraint(condition=Q(tiebreak__gte=0), name="%(class)s_tiebreak_positive"),
             # PostgreSQL also has years before 1 and after 9999, and infinity.

@@ -57,7 +57,7 @@ class StoredUser(NamedTuple):
 _SUMMARY = ", ".join(UserSummary._fields[:-1])
 _PROFILE = ", ".join(PROFILE_COLUMNS)
 
-# Without to_tsvector, whose words and letter case depend on the database's locale.
+# to_tsvector is not used: its words and letter case depend on the database's locale.
 _FOLDED = dict(zip(FOLDED_COLUMNS, ("%s", "array_to_tsvector(string_to_array(%s, ' '))"), strict=True))
 _INSERT = f"""
     INSERT INTO users_user (id, partner_id, external_id, {_PROFILE}, {", ".join(_FOLDED)})

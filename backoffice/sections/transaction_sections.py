@@ -144,5 +144,5 @@ DOCUMENTS = Section(
     },
 )
 SECTIONS = (CONVERSIONS, DOCUMENTS)
-# As the partner has them: without those that were withdrawn.
+# The partner has them without those that were withdrawn.
 ISSUED_DOCUMENTS = replace(DOCUMENTS, records=issued_document_records, files=issued_document_files)

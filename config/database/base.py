@@ -33,7 +33,7 @@ from partners.monitoring.request_context import request_context
 # How much longer than `statement_timeout` a response is waited for: the server's own error comes first.
 MARGIN_SECONDS = 0.5
 
-# From a failure to the next probe, and from a probe without an outcome to the next.
+# A probe comes so long after a failure, and so long after a probe without an outcome.
 PAUSE_SECONDS = 0.5
 PROBE_SECONDS = 10.0
 

@@ -153,7 +153,7 @@ class Pipeline:
         pgconn = self._pgconn
         is_busy, get_result = pgconn.is_busy, pgconn.get_result
         while True:
-            # As _next_result, which would be called twice for each statement.
+            # This is _next_result, which would be called twice for each statement.
             while is_busy():
                 self._wait(self._poll)
                 pgconn.consume_input()

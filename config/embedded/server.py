@@ -199,7 +199,7 @@ class EmbeddedServer:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,  # Ctrl-C ends the command but not the server
-                # Without the secrets in this process's environment.
+                # The server gets no secrets of this process's environment.
                 env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
                 check=False,
                 **user,

@@ -78,7 +78,7 @@ class PartnerAPIView(APIView):
         try:
             handler = self.get_handler()
             self.request.read_body()
-            # For all statements together: a response is due within five seconds.
+            # All statements have it together: a response is due within five seconds.
             request_context.deadline = time.monotonic() + settings.DATABASES[DEFAULT_DB_ALIAS]["RESPONSE_SECONDS"]
             self.perform_authentication(self.request)
             # This differs from DRF's order: a refused request is counted too.

@@ -79,7 +79,7 @@ class ApiMiddleware:
         if not is_api_path(request.path_info):
             return self.get_response(request)
         try:
-            # As Django's resolver, in a third of the time. UnknownPath is the last pattern.
+            # This does what Django's resolver does, in a third of the time. UnknownPath is the last pattern.
             patterns, path = get_resolver().url_patterns, request.path_info[1:]
             match = request.resolver_match = next(match for url in patterns if (match := url.resolve(path)))
             response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)

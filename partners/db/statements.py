@@ -129,7 +129,7 @@ def retry_rolled_back(write: Callable[[], T]) -> T:
             if late or _connection().in_atomic_block or state not in RETRYABLE_SQLSTATES | {STALE_PLAN}:
                 raise
             log.warning("transaction retried", sqlstate=state)
-        # At random, so that two transactions do not collide again.
+        # The pause is random, so that two transactions do not collide again.
         time.sleep(random.uniform(0, pause))  # noqa: S311 - nothing secret
     return write()
 

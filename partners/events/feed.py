@@ -48,7 +48,7 @@ class EventRow(NamedTuple):
     data: dict[str, Any]
 
 
-# As EventRow._make, without a Python call for each row.
+# This is EventRow._make, without a Python call for each row.
 _row: RowMaker[EventRow] = partial(tuple.__new__, EventRow)
 
 

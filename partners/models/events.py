@@ -86,7 +86,7 @@ class Event(models.Model):
         verbose_name_plural = _("events")
         constraints = (
             models.CheckConstraint(condition=Q(type__in=EventType.values), name="event_type_known"),
-            # Also the feed's index.
+            # It is the feed's index, too.
             models.UniqueConstraint(fields=("partner", "position"), name="event_position"),
         )
         # Those of a user that is erased.

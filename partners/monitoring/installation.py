@@ -27,11 +27,11 @@ from partners.monitoring.proxy_check import check_proxy
 from partners.monitoring.service_gauges import event_feed_lag, last_purge, stopped_feeds
 from partners.rfc_3339 import format_timestamp
 
-# In seconds. The window of signatures is far wider, but a clock that is wrong at all is not synchronised.
+# Seconds. The window of signatures is far wider, but a clock that is wrong at all is not synchronised.
 CLOCK_WARNING, CLOCK_FAILURE = 1.0, 10.0
 # An event is in its feed within 2 s.
 LAG_FAILURE = 30.0
-# As the alert: it runs every hour, or every day without systemd.
+# The alert has the same limit: the purge runs every hour, or every day without systemd.
 PURGE_WARNING = timedelta(hours=26)
 # deliver_events has a session of this name; behind PgBouncer only while it works, which is every 0.3 s.
 DELIVERER = "partner-service-deliverer"

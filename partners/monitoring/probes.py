@@ -68,7 +68,7 @@ def connect() -> Session:
     database = connections["default"].copy()
     parameters = database.get_connection_params() | {
         "connect_timeout": CONNECT_SECONDS,
-        # In milliseconds: for a host that disappeared.
+        # Milliseconds: it ends the wait for a host that disappeared.
         "tcp_user_timeout": 2000,
         "application_name": "partner-service-monitoring",
         "options": SERVER_TIMEOUTS,

@@ -13,7 +13,7 @@ from partners.signing.mistakes import instant
 from partners.signing.request import MAX_BODY_BYTES, WRITES, PastedRequest, is_utf8
 from partners.uuids import is_uuid
 
-# As keys.issue makes it.
+# keys.issue makes keys of this form.
 API_KEY = re.compile(r"psi_(?:test_)?key_[A-Za-z0-9_\-]{43}")
 _SIGNING_HEADERS = ("X-Api-Key", "X-Request-Timestamp", "X-Request-Signature", "Idempotency-Key")
 _QUOTES = ('"', "'", "`", "“", "”")

@@ -54,7 +54,7 @@ class Cause(StrEnum):
     UNKNOWN = "unknown"
 
 
-# By the part of a mistake in causes.json.
+# The keys are parts of mistakes in causes.json.
 _BY_PART = {
     "canonicalRequest": Cause.LINE_BREAKS,
     "method": Cause.METHOD,

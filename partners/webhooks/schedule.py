@@ -5,7 +5,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-# After the end of the first attempt, the second, and so on.
+# They follow the end of the first attempt, of the second, and so on.
 DELAYS = (
     timedelta(seconds=5),
     timedelta(minutes=5),

@@ -139,7 +139,7 @@ def _result(diagnosis: dict[str, Any], canonical: str) -> dict[str, Any]:
         "compared": bool(canonical),
         "lines": [_line(number, line, titles) for number, line in enumerate(diagnosis["lines"], start=1)],
         "findings": [one | {"lineTitle": titles.get(one["line"], "")} for one in diagnosis["findings"]],
-        # As JSON: HTML would turn their carriage returns into line feeds.
+        # The page has them as JSON: HTML would turn their carriage returns into line feeds.
         "candidates": [one | {"json": json.dumps(one["canonicalRequest"])} for one in candidates],
     }
 

@@ -94,7 +94,7 @@ class ImportCommand(ServiceCommand):
                     self.rejects = stack.enter_context(rejects.open("wb", buffering=0))
             except OSError as error:
                 raise CommandError(f"{error.filename}: {error.strerror}") from error
-            # Only on a terminal. Not on Django's stderr, which is red.
+            # It is shown on a terminal alone, and not on Django's stderr, which is red.
             self.progress: tqdm[NoReturn] = stack.enter_context(
                 tqdm(
                     total=self.source.size, unit="B", unit_scale=True, unit_divisor=1024, file=sys.stderr, disable=None

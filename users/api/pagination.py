@@ -13,7 +13,7 @@ from partners.rfc_3339 import rfc_3339_from_text
 from users.models import Status
 from users.queries import ListedUser
 
-# As many digits as the highest UUID has.
+# The highest UUID has so many digits.
 CURSOR = CursorFormat(39)
 NOT_A_STATUS = f"Must be one of: {', '.join(Status.values)}."
 

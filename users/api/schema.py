@@ -135,7 +135,7 @@ class UserSchema(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
     """Maps UserSerializer to three components: the body of a create, the body of an update, and the response."""
 
     target_class = "users.api.serializers.UserSerializer"
-    # Before StrictSchema.
+    # It goes before StrictSchema.
     priority = 1
 
     def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:

@@ -69,7 +69,7 @@ PROPOSAL_TRIGGERS = [
     *append_only(pgtrigger.Delete),
 ]
 
-# Of StatusChange; after `moves_from_present`, in the order of their names.
+# StatusChange has these. By their names they come after `moves_from_present`.
 DECISION_TRIGGERS = [
     FunctionTrigger(
         name="two_people",

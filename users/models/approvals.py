@@ -115,7 +115,7 @@ class Proposal(models.Model):
     may be stored as open until the next proposal: `present_state` says what it is.
     """
 
-    # Of ProposalQuerySet.with_ends.
+    # ProposalQuerySet.with_ends sets these.
     is_open: bool
     expires_at: datetime
     overtaken_at: datetime | None

@@ -176,7 +176,7 @@ class DecisionBasis(models.Model):
     # False where there was no page, and the data is what one would have shown.
     was_shown = models.BooleanField(_("shown"))
     data = models.JSONField(_("data"))
-    # From the person's last opening of the case in this status; None where there was none.
+    # They count from the person's last opening of the case in this status; None where there was none.
     open_seconds = models.IntegerField(_("seconds open"), null=True, editable=False)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 

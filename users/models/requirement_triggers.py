@@ -14,7 +14,7 @@ from partners.events.outbox import insert_entry
 from partners.models import EventType
 from users.models.statuses import ENDED_STATUSES, Status
 
-# Of a user: those that are not closed, and all; and the answers to one.
+# A user has at most so many that are not closed, and so many in all; one of them has at most so many answers.
 MAX_REQUIREMENTS = 10
 MAX_REQUIREMENTS_EVER = 1_000
 MAX_RESPONSES = 100
@@ -141,7 +141,7 @@ CLOSURE_TRIGGERS = [
     ),
 ]
 
-# Of StatusChange. One that lets the user through is refused while something is open.
+# StatusChange has these. A decision that lets the user through is refused while something is open.
 DECISION_REQUIREMENT_TRIGGERS = [
     FunctionTrigger(
         name="nothing_open",
@@ -150,7 +150,7 @@ DECISION_REQUIREMENT_TRIGGERS = [
         condition=pgtrigger.Condition(f"NEW.to_status = '{Status.ACTIVE.value}'"),
         function="users_decision_nothing_open",
     ),
-    # By its name after `moves_user`: the event of the status comes first.
+    # By its name it comes after `moves_user`: the event of the status is the first.
     FunctionTrigger(
         name="requirements_end",
         when=pgtrigger.After,

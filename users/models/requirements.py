@@ -69,7 +69,7 @@ class Requirement(models.Model):
     code = models.CharField(_("code"), max_length=30, choices=RequirementCode)
     # Columns of the profile, which an update of them all answers.
     fields = ArrayField(models.CharField(max_length=30), verbose_name=_("fields"), default=list, blank=True)
-    # In English, for the partner.
+    # The partner reads it; it is in English.
     message = models.CharField(_("message"), max_length=MESSAGE_LENGTH, blank=True, db_default="")
     due_in_days = models.PositiveSmallIntegerField(_("days to answer"))
     due_at = models.DateTimeField(_("due"), db_default=Now(), editable=False)
@@ -157,7 +157,7 @@ class RequirementClosure(models.Model):
         verbose_name_plural = _("closed requirements")
         default_permissions = ("view",)
         indexes = (
-            # For the foreign key, when a user is erased.
+            # The foreign key is looked up when a user is erased.
             models.Index(fields=("decision",), condition=Q(decision__isnull=False), name="closure_of_decision"),
         )
         triggers = [by_active_staff("by_id"), *CLOSURE_TRIGGERS, *append_only()]

@@ -90,7 +90,7 @@ class Erasure(models.Model):
         default_permissions = ("view",)
         constraints = (models.CheckConstraint(condition=Q(years__gte=LEAST_YEARS), name="erasure_years_of_the_law"),)
         indexes = (
-            # For the triggers that refuse DELETE: empty, but while a user is erased.
+            # The triggers that refuse DELETE look here: it is empty, but while a user is erased.
             models.Index(fields=("user_id",), condition=Q(rows={}), name="erasure_under_way"),
         )
         permissions = (("view_due_for_erasure", gettext_noop("Can see which records are due for erasure")),)

@@ -29,7 +29,7 @@ class StatusReason(models.TextChoices):
 # The code of a move without a row of its own, and of one without a code.
 _ANY = "other"
 
-# By the status that a decision led to, and its code. A user begins as pendingCompliance without a decision.
+# The keys are the status that a decision led to, and its code. A user begins as pendingCompliance without a decision.
 STATUS_REASONS: Mapping[Status, Mapping[str, StatusReason]] = {
     Status.ACTIVE: {_ANY: StatusReason.VERIFIED},
     Status.REJECTED: {

@@ -217,7 +217,7 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
         triggers = USER_TRIGGERS
 
     def __str__(self) -> str:
-        # In the admin's log and in page titles: nothing personal.
+        # The admin's page titles have it: nothing personal.
         return str(self.id)
 
     @property
@@ -267,7 +267,7 @@ class UserEvent(
 
     # pghistory's own is a 32-bit integer.
     pgh_id = models.BigAutoField(primary_key=True)
-    # Without pghistory's index, which no query needs.
+    # No query needs pghistory's index.
     partner = models.ForeignKey(
         Partner, models.DO_NOTHING, verbose_name=_("partner"), related_name="+", db_constraint=False, db_index=False
     )
@@ -300,7 +300,7 @@ class StatusChange(models.Model):
     by = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("by"), related_name="+", db_index=False)
     reason_code = models.CharField(_("reason code"), max_length=50, blank=True, db_default="")
     reason = models.CharField(_("reason"), max_length=2000)
-    # Where the move takes two people: what the first proposed, and `by` approved.
+    # Where the move takes two people, it is what the first proposed and `by` approved.
     proposal = models.ForeignKey(
         "users.Proposal",
         models.PROTECT,

@@ -119,7 +119,7 @@ def _province_forms(rules: AddressRules) -> dict[str, str]:
         for name, table in load_validation_data(rules.country).items()
         if name.count("/") == 1 and "zip" in table
     }
-    # As they are stored, and as they were before a code changed.
+    # Provinces are stored by code, or by an older one from before it changed.
     names = {text for province in rules.provinces.values() for text in (province.text, province.code)}
     forms = {name: by_key.get(rules.province_key(name)) for name in sorted(names)}
     return {name: f"^(?:{form})" for name, form in forms.items() if form}

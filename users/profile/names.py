@@ -66,7 +66,7 @@ def _either(word: list[str]) -> str:
     if len(word) == 1:
         return _lexeme(joined)
     *parts, last = word[:MAX_WORD]
-    # Not all that begins with the two letters of a "D/O".
+    # Two letters, as of a "D/O", do not find all that begins with them.
     whole = _lexeme(joined) if len(joined) > 2 else _quoted(joined)  # noqa: PLR2004
     return f"{whole} | ({' & '.join([*map(_quoted, parts), _lexeme(last)])})"
 
@@ -100,7 +100,7 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return _NOT_OF_A_WORD.sub(_SEPARATOR, text.lower())
-    # Before normalising: the compatibility form of a spacing accent, as in O´Brien, has a blank.
+    # This comes before normalising: the compatibility form of a spacing accent, as in O´Brien, has a blank.
     written = "".join(_SEPARATOR if _is_spacing_modifier(one) else one for one in text)
     letters = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", written).casefold())
     return unicodedata.normalize("NFC", "".join(_fold(_IGNORED.sub("", letters))))

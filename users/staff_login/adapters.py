@@ -23,7 +23,7 @@ from users.staff_login.lock_out import locked_out, saying_when
 from users.staff_login.sign_ins import LIMIT, record_refusal
 
 _FACTOR_STAGE = "allauth.mfa.stages.AuthenticateStage"
-# On the request of a login whose second factor the provider has verified.
+# The request of a login whose second factor the provider has verified has this attribute.
 _HAS_FACTOR = "staff_login_has_factor"
 # These names of ACCOUNT_RATE_LIMITS count without the account and address that allauth counts for.
 _WIDE_LIMITS = ("login_failed_at_address", "login_failed_of_account")

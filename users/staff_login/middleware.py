@@ -37,7 +37,7 @@ FACTOR_CHANGES = {
     RECOVERY_CODES,
 }
 
-# In the session, until the person has seen new recovery codes.
+# The session has it until the person has seen new recovery codes.
 UNSEEN_CODES = "staff_login.unseen_codes"
 
 

@@ -18,7 +18,7 @@ from users.staff_login import factors
 from users.staff_login.allauth_internals import keep_for_reauthentication, take_kept
 
 FRESH_SECONDS = 15 * 60
-# In the session: the page that asked last, and how fresh a factor it needs.
+# The session has the page that asked last, and how fresh a factor it needs.
 ASKED = "fresh_factor"
 
 
@@ -34,7 +34,7 @@ def require_fresh_factor(request: HttpRequest, *, within: int = FRESH_SECONDS) -
     if request.method == "POST":
         state = {"path": request.path, "post": request.POST.urlencode(), "at": time.time()}
         keep_for_reauthentication(request, resume, state)
-    # For the text of the page.
+    # The page that asks says so.
     request.session[ASKED] = {"path": request.get_full_path(), "minutes": within // 60}
     query = urlencode({REDIRECT_FIELD_NAME: request.get_full_path()})
     return redirect(f"{reverse(factors.verification_page(request))}?{query}")

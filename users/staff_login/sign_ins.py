@@ -20,7 +20,7 @@ SIGNED_OUT = audit.register("signIn.ended", _("Signed out"))
 PASSWORD_CHANGED = audit.register("staff.passwordChanged", _("Password changed"))
 FACTOR_RESET = audit.register("staff.factorReset", _("Second factor reset"))
 LIMIT = "limit"
-# By cause.
+# The keys are causes.
 REFUSALS = {
     "password": audit.register("signIn.refusedPassword", _("Sign-in refused: wrong password")),
     "code": audit.register("signIn.refusedCode", _("Sign-in refused: wrong code")),

@@ -27,7 +27,7 @@ log = structlog.get_logger("users.staff_login")
 
 # Between the provider's clock and ours.
 CLOCK_SECONDS = 60
-# On the request, once the provider has confirmed the person of the session again.
+# The request has this attribute once the provider has confirmed the person of the session again.
 CONFIRMED = "staff_oidc_confirmed"
 
 # The outcome of a refusal, by the metric's cause.

@@ -15,7 +15,7 @@ class Command(ServiceCommand):
     )
 
     def perform(self, **_: Any) -> Outcome:
-        # By which `doctor` knows its sessions.
+        # `doctor` knows its sessions by this name.
         connections.settings["default"]["OPTIONS"]["application_name"] = DELIVERER
         attempts = asyncio.run(_deliver())
         return Outcome({"attempts": attempts}, [f"Attempts made: {attempts}."])

@@ -29,5 +29,5 @@ class Command(ImportCommand):
         folder = Path(options["files"] or ("." if options["file"] == "-" else Path(options["file"]).parent))
         if not folder.is_dir():
             raise CommandError("--files is not a folder.")
-        # Without the worker: the audit log names who runs this thread.
+        # The worker is not used: the audit log names who runs this thread.
         return ManifestImporter(folder=folder.resolve(), run_id=run)
