@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -23,7 +23,7 @@ from backoffice.sections.sections import Section
 from backoffice.sections.transaction_sections import SECTIONS
 from users.decisions import compliance
 from users.decisions.approval_rules import approvals_of
-from users.decisions.changes import version_of
+from users.decisions.changes import Changes, FieldChange, version_of
 from users.decisions.decision_basis import snapshot_for
 from users.decisions.risk_flags import approval_needs_note
 from users.models import Claim, QueueSection, Staff, Status, User
@@ -72,7 +72,6 @@ def case_context(
         "note_form": sent.note_form or NoteForm(),
         "timeline": timeline(user, reader, count=count),
         "longer_timeline": min(count + MORE, MAX_SHOWN) if count < MAX_SHOWN else None,
-        "requirements": requirements_of(user, reader, close=sent.close),
         **header_context(user, reader, sent, is_open=refusal is None),
         **_ask_context(request, user, sent, is_open=refusal is None),
     }
@@ -89,6 +88,8 @@ def header_context(user: User, reader: Staff, sent: Sent = NOTHING_SENT, *, is_o
     is_claimed_by_other = claim is not None and claim.staff_id != reader.pk
     approvals = approvals_of(user)
     snapshot = snapshot_for(reader, user)
+    asked = requirements_of(user, reader, close=sent.close)
+    seen = {change for one in asked for answer in one.responses for change in answer.fields if change.is_difference}
     panel = panel_of(user, reader, decline=sent.decline) if approvals.is_proposed else None
     present = list(
         moves(
@@ -110,6 +111,11 @@ def header_context(user: User, reader: Staff, sent: Sent = NOTHING_SENT, *, is_o
         "is_overdue": user.requirements_due_at is not None and user.requirements_due_at < timezone.now(),
         "sees_identity": sees_identity,
         "snapshot": snapshot,
+        "requirements": asked,
+        # In the order of the page, so that each difference is shown once.
+        "previous": [(one, _once(one.changes, seen)) for one in snapshot.previous],
+        "changes": _once(snapshot.changes, seen),
+        "seen": seen,
         "claim": claim,
         "is_claimed_by_other": is_claimed_by_other,
         "may_decide": may_decide,
@@ -123,6 +129,24 @@ def header_context(user: User, reader: Staff, sent: Sent = NOTHING_SENT, *, is_o
         "review_is_open": sent.review is not None and is_open,
         "version": version_of(user),
     }
+
+
+class Once(NamedTuple):
+    """Changes since a decision: those that the page has not shown yet, and those that stand further up."""
+
+    since: Changes
+    fields: list[FieldChange]
+    elsewhere: list[FieldChange]
+
+
+def _once(changes: Changes | None, seen: set[FieldChange]) -> Once | None:
+    """The changes without those that were seen, to which it adds its own."""
+    if changes is None:
+        return None
+    fields = [change for change in changes.fields if change not in seen]
+    elsewhere = [change for change in changes.fields if change in seen]
+    seen.update(fields)
+    return Once(changes, fields, elsewhere)
 
 
 def _age(user: User) -> Age | None:

@@ -176,7 +176,7 @@ class AnsweredUserAdmin(CaseListAdmin):
     list_title = gettext_lazy("Answered")
     condition = Q(queue_section=QueueSection.ANSWERED)
     list_display = ("since_answer", "user", "status_badge", *_COLUMNS[1:])
-    list_filter = (*_FILTERS, ("status", ChoicesDropdownFilter))
+    list_filter = (filters.AskedByFilter, *_FILTERS, ("status", ChoicesDropdownFilter))
     # The order of the index user_answered.
     ordering = ("section_since", "id")
     empty_title = gettext_lazy("Nothing to read")
@@ -195,7 +195,7 @@ class AskedUserAdmin(CaseListAdmin):
     list_title = gettext_lazy("Waiting for the partner")
     condition = Q(queue_section=QueueSection.PARTNER)
     list_display = ("due", "user", "status_badge", *_COLUMNS[1:])
-    list_filter = (filters.DueFilter, ("status", ChoicesDropdownFilter), *_MORE_FILTERS)
+    list_filter = (filters.DueFilter, filters.AskedByFilter, ("status", ChoicesDropdownFilter), *_MORE_FILTERS)
     # The order of the index user_waiting_for_partner.
     ordering = ("requirements_due_at", "id")
     order_note = gettext_lazy("by when the answer is due")

@@ -21,7 +21,7 @@ from partners.models import Mode
 from users.cases.modes import in_mode
 from users.cases.search import MAX_USERS_OF_RECORDS, find_user_ids
 from users.decisions.risk_flags import INDEXED_FLAGS, TITLES, FlagCode, having_flag, is_visible, with_risk_flags
-from users.models import AccessRecord, ChangedUser, Claim, QueueSection, Status
+from users.models import AccessRecord, ChangedUser, Claim, QueueSection, Requirement, Status
 from users.models.columns import IDENTITY_PERMISSION
 
 ME, NOBODY = "me", "nobody"
@@ -182,6 +182,20 @@ class ClaimedFilter(ChoiceFilter):
         if self.value() == ME:
             return queryset.filter(pk__in=Claim.objects.filter(staff=request.user.pk).values("user"))
         return queryset.filter(claim__isnull=True) if self.value() == NOBODY else queryset
+
+
+class AskedByFilter(ChoiceFilter):
+    """Filters by who asked the partner for what is not closed; there is little of it."""
+
+    title, parameter_name = _("asked"), "asked"
+    options = ((ME, _("By me")),)
+    is_indexed = True
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() != ME:
+            return queryset
+        asked = Requirement.objects.filter(by=request.user.pk, closed_at=None)
+        return queryset.filter(pk__in=asked.order_by().values("user"))
 
 
 class RiskFlagsFilter(ChoiceFilter):

@@ -17,7 +17,6 @@ from unfold.enums import ActionVariant
 from backoffice.access import record_opening, staff_of
 from backoffice.case.actions import USER_PAGE
 from backoffice.case.page import header_context
-from backoffice.case.requirement_panel import requirements_of
 from backoffice.list_urls import query_of
 from backoffice.lists.pages import Table
 from backoffice.users import history
@@ -100,7 +99,6 @@ class UserAdmin(CaseActionsAdmin):
             # The page that a decision returns to.
             "decided_on": USER_PAGE,
             "links_to_case": True,
-            "requirements": requirements_of(user, staff_of(request)),
         }
         return super().render_change_form(request, context, **kwargs)
 

@@ -117,6 +117,19 @@ def take_over(*, user_id: UUID, by: Staff) -> None:
     AccessRecord.objects.create(kind=AccessKind.CLAIMED, user=user, staff=by, detail=detail)
 
 
+def give_back(*, user: User, staff: Staff) -> None:
+    """Give a locked case whose partner has answered to who asked, unless somebody has claimed it or it is not waiting.
+
+    Accounts that may claim no cases, or no longer, get none.
+    """
+    if not (needs_decision(user) and staff.is_active and staff.has_perm(PERMISSION)):
+        return
+    if statements.fetch_one(_CLAIM, (user.pk, staff.pk)) is not None:
+        AccessRecord.objects.create(
+            kind=AccessKind.CLAIMED, user=user, staff=staff, detail="Back to who asked: the partner has answered."
+        )
+
+
 def holder(user: User) -> Staff | None:
     """The person who has claimed this case, or None."""
     held = Claim.objects.select_related("staff").filter(pk=user.pk).first()

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from partners.db import history_context
 from partners.models import Partner
 from partners.refusals import RefusedError
+from users.cases import claims
 from users.decisions import compliance
 from users.models import (
     Claim,
@@ -133,6 +134,7 @@ def respond(*, requirement: Requirement, user_status: str, note: str) -> Require
     if requirement.responses.order_by()[:MAX_RESPONSES].count() >= MAX_RESPONSES:
         raise RefusedError(f"A requirement has at most {MAX_RESPONSES} answers.")
     response: RequirementResponse = RequirementResponse.objects.create(requirement=requirement, note=note)
+    _give_back(requirement.user_id)
     return response
 
 
@@ -142,9 +144,21 @@ def submit_by_update(*, user_id: UUID | str, columns: AbstractSet[str]) -> None:
     columns: that the update has, those with the present values included.
     """
     # One without fields is answered by a note.
-    for requirement in list(not_closed(user_id).filter(state=RequirementState.OPEN)):
-        if requirement.fields and columns >= set(requirement.fields):
-            RequirementResponse.objects.create(requirement=requirement)
+    open_ones = list(not_closed(user_id).filter(state=RequirementState.OPEN))
+    answered = [one for one in open_ones if one.fields and columns >= set(one.fields)]
+    for requirement in answered:
+        RequirementResponse.objects.create(requirement=requirement)
+    if answered:
+        _give_back(user_id)
+
+
+def _give_back(user_id: UUID | str) -> None:
+    """Give the case of a locked user to who asked last, once the partner has answered all."""
+    user = User.objects.get(pk=user_id)
+    if user.queue_section == QueueSection.ANSWERED and not user.is_sandbox:
+        asked = user.requirements.filter(closed_at=None).select_related("by").order_by("created_at", "id").last()
+        if asked is not None:
+            claims.give_back(user=user, staff=asked.by)
 
 
 def has_requirements(user: UserSummary) -> bool:

@@ -169,6 +169,8 @@ if (window.htmx) {
       if (!target) return;
       event.preventDefault();
       target.click();
+      // A summary has opened its form.
+      if (target.parentElement.open) target.parentElement.querySelector("textarea")?.focus();
     });
   });
 })();

@@ -360,9 +360,9 @@ def test_while_one_is_open_approving_says_what_to_do(client: Client, user: User)
 
 
 def test_a_decision_on_a_page_from_before_the_answer_says_that_the_partner_has_answered(
-    client: Client, user: User
+    client: Client, user: User, reviewer: Staff
 ) -> None:
-    requirement = factories.RequirementFactory.create(user=user)
+    requirement = factories.RequirementFactory.create(user=user, by=reviewer)
     form = decision(client, user, to_status="rejected", reason_code="notVerified", note="No answer.")
     factories.answer(requirement)
     response = client.post(decide_url(user), form)
@@ -390,8 +390,8 @@ def test_closing_takes_a_note_or_none(client: Client, user: User, reviewer: Staf
     assert not panel(client, user)
 
 
-def test_closing_is_refused_where_the_partner_has_answered_since(client: Client, user: User) -> None:
-    requirement = factories.RequirementFactory.create(user=user)
+def test_closing_is_refused_where_the_partner_has_answered_since(client: Client, user: User, reviewer: Staff) -> None:
+    requirement = factories.RequirementFactory.create(user=user, by=reviewer)
     version = hidden_version(page_of(client, user), "/requirement/close/")
     factories.answer(requirement)
     response = close(client, requirement, version=version, note="Withdrawn.")
@@ -524,3 +524,91 @@ def test_the_audit_log_says_it_in_words(client: Client, user: User) -> None:
     text = words(client_as("auditor").get("/admin/partners/auditentry/").content.decode())
     for said in ("Requirement opened", "Requirement closed", MESSAGE):
         assert said in text
+
+
+# Whose case it is then
+
+
+def test_a_case_comes_back_to_who_asked_last_once_all_is_answered(
+    user: User, reviewer: Staff, api: PartnerClient
+) -> None:
+    first = factories.RequirementFactory.create(user=user, code="sourceOfFunds", fields=())
+    factories.RequirementFactory.create(user=user, by=reviewer)
+    api.patch("/v1/users/ada", ANSWER)
+    assert claims.holder(user) is None
+    factories.answer(first)
+    assert claims.holder(user) == reviewer
+    record = user.accesses.get(kind="claimed")
+    assert (record.staff, record.detail) == (reviewer, "Back to who asked: the partner has answered.")
+    # A further note changes nothing.
+    factories.answer(first)
+    assert user.accesses.filter(kind="claimed").count() == 1
+
+
+def test_a_case_that_somebody_has_claimed_stays_theirs(user: User, reviewer: Staff, api: PartnerClient) -> None:
+    factories.RequirementFactory.create(user=user, by=reviewer)
+    other = factories.StaffFactory.create(role="reviewer")
+    claims.claim(user=user, staff=other)
+    assert api.patch("/v1/users/ada", ANSWER).status == 200
+    assert claims.holder(user) == other
+
+
+@pytest.mark.parametrize("why", ["disabled", "lost the role", "active user"])
+def test_no_case_comes_back_to_who_may_not_claim_it(why: str, user: User, reviewer: Staff, api: PartnerClient) -> None:
+    if why == "active user":
+        factories.decide(user, Status.ACTIVE)
+    factories.RequirementFactory.create(user=user, by=reviewer)
+    if why == "disabled":
+        Staff.objects.filter(pk=reviewer.pk).update(is_active=False)
+    if why == "lost the role":
+        reviewer.groups.clear()
+    assert api.patch("/v1/users/ada", ANSWER).status == 200
+    assert claims.holder(user) is None
+
+
+@pytest.mark.parametrize("path", ["answereduser", "askeduser"])
+def test_the_lists_are_filtered_by_what_one_has_asked(
+    path: str, reviewer: Staff, client: Client, create_user: Callable[..., Response]
+) -> None:
+    mine, other, closed = (User.objects.get(pk=create_user(externalId=f"u-{n}").json()["userId"]) for n in range(3))
+    asked = [
+        factories.RequirementFactory.create(user=one, by=by)
+        for one, by in ((mine, reviewer), (other, factories.StaffFactory.create()))
+    ]
+    if path == "answereduser":
+        for one in asked:
+            factories.answer(one)
+    of_mine = factories.RequirementFactory.create(user=closed, by=reviewer)
+    close_requirement(requirement_id=of_mine.pk, by=reviewer)
+    page = client.get(f"/admin/users/{path}/?asked=me").content.decode()
+    assert [external_id for external_id in ("u-0", "u-1", "u-2") if f">{external_id}<" in page] == ["u-0"]
+
+
+# Each difference once
+
+
+def test_a_difference_that_an_answer_shows_is_named_further_down(
+    user: User, reviewer: Staff, client: Client, api: PartnerClient
+) -> None:
+    factories.RequirementFactory.create(user=user, by=reviewer)
+    api.patch("/v1/users/ada", ANSWER | {"occupation": "Nurse"})
+    page = page_of(client, user)
+    assert page.count("<ins>1 Elgin St</ins>") == 1
+    assert page.count("<ins>Nurse</ins>") == 1
+    assert "Shown further up: Address" in words(page)
+    changes = page.split('id="changes-title"')[1].split("</section>")[0]
+    assert "Nurse" in changes
+    assert "Elgin" not in changes
+    timeline_of = page.split('<ol class="case-timeline">')[1]
+    assert "Occupation" in timeline_of
+    assert "Nurse" not in timeline_of
+
+
+def test_asking_noting_and_closing_have_keys(user: User, reviewer: Staff, client: Client) -> None:
+    factories.RequirementFactory.create(user=user, by=reviewer)
+    page = page_of(client, user)
+    for key in "pmx":
+        assert page.count(f'data-shortcut="{key}"') == 1
+        assert f"<kbd>{key.upper()}</kbd>" in page
+    keys = re.findall(r'data-shortcut="(.)"', page)
+    assert len(keys) == len(set(keys))
