@@ -17,7 +17,7 @@ from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.core.servers.basehttp import ServerHandler
 from django.core.signals import request_finished, request_started
-from django.db import close_old_connections, reset_queries
+from django.db import close_old_connections, connection, reset_queries
 from django.http.response import HttpResponseBase
 
 from partners.api.json import MAX_BODY_BYTES
@@ -95,12 +95,15 @@ class _Handled(threading.local):
 _handled = _Handled()
 
 
-def _begin_request(environ: dict[str, Any], **_: object) -> None:
+def begin_request(environ: dict[str, Any], **_: object) -> None:
+    """Close broken connections, as Django does; under /v1 only one that something has left in a transaction."""
     _handled.is_api = is_api_path(environ["PATH_INFO"])
-    _end_request()
+    if not _handled.is_api or connection.in_atomic_block:
+        close_old_connections()
 
 
-def _end_request(**_: object) -> None:
+def end_request(**_: object) -> None:
+    """Close broken connections, as Django does, unless the path was under /v1."""
     if not _handled.is_api:
         close_old_connections()
 
@@ -112,7 +115,7 @@ class ServiceHandler(WSGIHandler):
 
     def __init__(self) -> None:
         super().__init__()
-        for signal, receiver in ((request_started, _begin_request), (request_finished, _end_request)):
+        for signal, receiver in ((request_started, begin_request), (request_finished, end_request)):
             signal.disconnect(close_old_connections)
             signal.connect(receiver)
         if not settings.DEBUG:

@@ -15,10 +15,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from django.conf import settings
+from django.core.signals import request_finished, request_started
 from django.db import connections
 from django.utils import translation
 from hypothesis import settings as hypothesis_settings
 
+from config.request_handler import begin_request, end_request
 from partners.api import throttling
 from partners.models import Mode, Partner
 from tests import factories
@@ -80,8 +82,17 @@ def django_db_setup(django_test_environment: None, django_db_blocker: pytest.Fix
     """A test database for each process, migrated by the owner, used by the serving role."""
     # Views are imported with the first request: not while a test has put something else in a function's place.
     import_module(settings.ROOT_URLCONF)
+    leave_connections_open()
     with django_db_blocker.unblock(), database.migrated_copy():  # type: ignore[attr-defined]
         yield
+
+
+def leave_connections_open() -> None:
+    """As Django's test client: the test's transaction must not lose its connection between requests."""
+    # Which connects the receivers.
+    import_module("config.wsgi")
+    for signal, receiver in ((request_started, begin_request), (request_finished, end_request)):
+        signal.disconnect(receiver)
 
 
 @pytest.fixture(autouse=True)

@@ -143,11 +143,9 @@ class DatabaseWrapper(PostgresWrapper):
 
         Django would test it, and wait for seconds if the server hangs.
         """
-        # A test's transaction goes on.
-        if not self.in_atomic_block:
-            if self.errors_occurred:
-                self.close()
-            super().close_if_unusable_or_obsolete()
+        if self.errors_occurred and not self.in_atomic_block:
+            self.close()
+        super().close_if_unusable_or_obsolete()
 
     def queue(self, query: Query[Any]) -> None:
         """Send a statement with the next one of its transaction, or with COMMIT.

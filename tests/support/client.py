@@ -130,7 +130,7 @@ def in_process(method: str, target: str, headers: Headers, body: bytes, stream: 
     def start_response(status: str, response_headers: list[tuple[str, str]], exc_info: Any = None, /) -> Any:
         started.extend((status, response_headers))
 
-    # As config/request_handler.py does at the start; Django's test client connects them again.
+    # Django's test client connects it at the end of each request.
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     result: Any = application(environ, start_response)

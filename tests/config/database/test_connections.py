@@ -10,10 +10,19 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db import NotSupportedError, OperationalError, close_old_connections, connection, connections, transaction
+from django.db import (
+    DatabaseError,
+    NotSupportedError,
+    OperationalError,
+    close_old_connections,
+    connection,
+    connections,
+    transaction,
+)
 from django.db.utils import DataError, InternalError
 from psycopg.pq import ExecStatus
 
+from config import request_handler
 from config.database import base
 from config.database.pipeline import BoundedConnection, ResponseTimeoutError
 from partners import circuit_breaker
@@ -94,6 +103,17 @@ def test_a_connection_with_an_error_is_replaced_by_the_next_request(partner: Par
     with pytest.raises(OperationalError):
         statements.fetch_all("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(%s)", (60,))
     assert statements.fetch_first(Query("SELECT pg_backend_pid()", ()))[0] != [(before,)]
+
+
+@pytest.mark.parametrize("path", ["/v1/users", "/admin/"])
+def test_a_transaction_that_something_has_left_open_is_ended_before_a_request(partner: Partner, path: str) -> None:
+    with transaction.atomic():
+        statements.run(RENAME, ("left", partner.pk))
+        request_handler.begin_request({"PATH_INFO": path})
+        with pytest.raises(DatabaseError):
+            # Nothing is written into it and lost.
+            statements.run(RENAME, ("after", partner.pk))
+    assert name(partner) == "before"
 
 
 def test_a_lost_connection_is_an_operational_error(partner: Partner) -> None:
