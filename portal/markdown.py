@@ -9,6 +9,8 @@ from markdownify import ATX, MarkdownConverter
 
 _SKIPPED = {"button", "form", "input", "label", "legend", "nav", "script", "svg", "textarea"}
 _SKIPPED_CLASSES = {"anchor", "page-only", "unseen"}
+# What links lead to; forms have ids too.
+_WITH_ANCHORS = ["section", "tr", "li", "p", "h2", "h3", "details"]
 _SPECIAL = re.compile(r"[\\`*<]|(?<!\w)_|_(?!\w)")
 
 
@@ -18,6 +20,10 @@ class _Converter(MarkdownConverter):
     def escape(self, text: str, parent_tags: set[str]) -> str:
         """Escape what Markdown would take for a mark, and nothing else: programs read the source."""
         return _SPECIAL.sub(r"\\\g<0>", text)
+
+    def convert_a(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        """A link, or the place that links lead to, for which Markdown has no mark of its own."""
+        return f'<a id="{el["id"]}"></a>' if "id" in el.attrs else super().convert_a(el, text, parent_tags)  # type: ignore[misc]
 
     def convert_dt(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         """A term begins an item of a list."""
@@ -59,7 +65,7 @@ def _on_one_line(text: str) -> str:
 
 
 def markdown(html: str, link: Callable[[str], str]) -> str:
-    """Return a page as Markdown. link: returns the address that a link is to have, or "" for text alone."""
+    """Return a page as Markdown, with its anchors. link: returns the address that a link is to have."""
     main: Any = BeautifulSoup(html, "html.parser").main
     for one in main.find_all(_is_skipped):
         one.decompose()
@@ -68,6 +74,9 @@ def markdown(html: str, link: Callable[[str], str]) -> str:
         one.string = one.get_text()
     for one in main.find_all("a"):
         one["href"] = link(one.get("href", ""))
+    for one in main.find_all(_WITH_ANCHORS, id=True):
+        place = one.find(["th", "td"]) if one.name == "tr" else one
+        place.insert(0, BeautifulSoup(f'<a id="{one["id"]}"></a>', "html.parser"))
     for one in main.find_all("br"):
         one.replace_with(" ")
     text: str = _Converter(heading_style=ATX, bullets="-", autolinks=False).convert_soup(main)

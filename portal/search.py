@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 from functools import lru_cache
 from html import escape, unescape
 from typing import NamedTuple
@@ -19,6 +20,27 @@ MAX_RESULTS = 20
 # A word in the title counts as much as this many in the text.
 TITLE_WEIGHT = 10
 EXCERPT_CHARACTERS = 180
+CHANGELOG = "Changelog"
+# Shorter words have too many neighbours.
+MIN_CORRECTED_LENGTH = 4
+# Of difflib, at most 1: one letter of five may be wrong, missing or too much.
+MIN_SIMILARITY = 0.75
+# What people type for words of these pages.
+SYNONYMS = {
+    "sdk": ("client",),
+    "library": ("client",),
+    "typescript": ("node.js",),
+    "javascript": ("node.js",),
+    "nodejs": ("node.js",),
+    "kyc": ("compliance",),
+    "throttling": ("rate limit",),
+    "quota": ("rate limit",),
+    "hmac": ("signature",),
+    "paging": ("pagination",),
+    "callback": ("webhook",),
+    "transfer": ("conversion",),
+    "statement": ("document",),
+}
 
 # A row of a table may be a section too: its first cell is the title.
 _SECTION = re.compile(r'<(section|tr)\b[^>]*\bid="([^"]+)"[^>]*>(.*?)</\1>', re.DOTALL)
@@ -42,19 +64,43 @@ class Entry(NamedTuple):
 
 
 def search(query: str) -> list[tuple[Entry, SafeString]]:
-    """Return the sections with every word of the query, best first, each with an excerpt. A longer query is cut."""
+    """Return the sections with every word of the query, best first, each with an excerpt. A longer query is cut.
+
+    In place of a word its synonyms count too, and of one that is nowhere, the words that are written nearly so.
+    """
     typed = dict.fromkeys(query[:MAX_QUERY_LENGTH].lower().split())
-    words = [word for word in typed if len(word) >= MIN_WORD_LENGTH][:MAX_WORDS]
+    words = [_meant(word) for word in typed if len(word) >= MIN_WORD_LENGTH][:MAX_WORDS]
     if not words:
         return []
-    matches = [entry for entry in index() if all(word in entry.haystack for word in words)]
-    matches.sort(key=lambda entry: _weight(entry, words), reverse=True)
-    return [(entry, _excerpt(entry.text, words)) for entry in matches[:MAX_RESULTS]]
+    matches = [entry for entry in index() if all(any(one in entry.haystack for one in word) for word in words)]
+    # The changelog has a few sections, each with nearly every word.
+    matches.sort(key=lambda entry: (entry.page != CHANGELOG, _weight(entry, words)), reverse=True)
+    marked = [one for word in words for one in word]
+    return [(entry, _excerpt(entry.text, marked)) for entry in matches[:MAX_RESULTS]]
 
 
-def _weight(entry: Entry, words: list[str]) -> int:
+def _meant(word: str) -> list[str]:
+    """Return the word, and what else stands for it."""
+    meant = [word, *SYNONYMS.get(word, ())]
+    if len(word) >= MIN_CORRECTED_LENGTH and not any(one in _vocabulary()[1] for one in meant):
+        near = [one for one in _vocabulary()[0] if abs(len(one) - len(word)) <= 1]
+        meant += get_close_matches(word, near, cutoff=MIN_SIMILARITY)
+    return meant
+
+
+@lru_cache(maxsize=1)
+def _vocabulary() -> tuple[frozenset[str], str]:
+    """The words of all sections, and all of their text."""
+    text = "\n".join(entry.haystack for entry in index())
+    return frozenset(re.findall(r"[a-z][a-z-]{2,}", text)), text
+
+
+def _weight(entry: Entry, words: list[list[str]]) -> int:
     title = entry.title.lower()
-    return sum(TITLE_WEIGHT * (word in title) + min(entry.haystack.count(word), TITLE_WEIGHT - 1) for word in words)
+    return sum(
+        max(TITLE_WEIGHT * (one in title) + min(entry.haystack.count(one), TITLE_WEIGHT - 1) for one in word)
+        for word in words
+    )
 
 
 def _excerpt(text: str, words: list[str]) -> SafeString:

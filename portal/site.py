@@ -93,8 +93,7 @@ def as_markdown(page: Page, base_url: str) -> str:
     paths = {one.path: one.markdown_path for one in pages()}
 
     def link(address: str) -> str:
-        # Markdown has no anchors: a link within the page is text, and others lead to the head of the page.
-        path = address.partition("#")[0]
-        return paths.get(path, path) if path.startswith("/") else address.removeprefix("#") and path
+        path, mark, anchor = address.partition("#")
+        return paths.get(path, path) + mark + anchor
 
     return markdown(page.render(base_url), link)

@@ -26,6 +26,12 @@ def found(query: str) -> list[tuple[str, str]]:
         ("user.documentWithdrawn", ("Reference: Webhooks", "user.documentWithdrawn")),
         ("canada", ("Countries", "CA Canada")),
         ("unreleased", ("Changelog", "Unreleased")),
+        ("sdk", ("Guide", "Quick start")),
+        ("typescript", ("Guide", "Quick start")),
+        ("idempotncy", ("Guide", "Idempotency")),
+        ("pagintaion", ("Guide", "Pagination")),
+        ("webook", ("Guide", "Webhooks")),
+        ("rate limt", ("Guide", "Rate limits")),
     ],
 )
 def test_the_best_section_comes_first(query: str, first: tuple[str, str]) -> None:
