@@ -83,9 +83,10 @@ def test_a_second_person_approves(user: User, first: Staff, second: Staff) -> No
     change = StatusChange.objects.get(user=user)
     assert (change.by, change.proposal) == (second, proposal)
     # Both in the case's timeline and in the list of decisions.
-    people = f"{second.username}; proposed by {first.username}"
-    assert people in page
-    assert people in client.get(reverse("admin:users_statuschange_changelist")).content.decode()
+    proposed = f"proposed by {first.username}"
+    assert f"{second.username}; {proposed}" in page
+    decisions = client.get(reverse("admin:users_statuschange_changelist")).content.decode()
+    assert f'{second.username} <span class="bo-quiet bo-below-name">{proposed}</span>' in decisions
 
 
 def test_the_proposer_cannot_approve_by_the_address_either(user: User, first: Staff) -> None:
