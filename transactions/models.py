@@ -155,6 +155,7 @@ class Conversion(UserRow):
                 func=f"{events.TRANSACTIONS_RECORDED}; RETURN NULL;",
             ),
             # Risk flags (users/decisions/risk_flags.py). Users are locked in one order, since imports run side by side.
+            # An import of old conversions changes each user once.
             PermanentTrigger(
                 name="unexpected",
                 when=pgtrigger.After,
@@ -166,12 +167,13 @@ class Conversion(UserRow):
                     unexpected AS (
                         SELECT u.id, u.status <> 'active' AS inactive, r.oldest < u.created_at AS early
                           FROM users_user u JOIN recorded r ON r.user_id = u.id
-                         WHERE u.status <> 'active' OR r.oldest < u.created_at
+                         WHERE u.status <> 'active' OR r.oldest < u.created_at AND u.early_conversion_at IS NULL
                          ORDER BY u.id FOR NO KEY UPDATE OF u)
                     UPDATE users_user u
                        SET inactive_conversion_at = CASE WHEN x.inactive THEN clock_timestamp()
                                                          ELSE u.inactive_conversion_at END,
-                           early_conversion_at = CASE WHEN x.early THEN clock_timestamp() ELSE u.early_conversion_at END
+                           early_conversion_at = coalesce(u.early_conversion_at,
+                                                          CASE WHEN x.early THEN clock_timestamp() END)
                       FROM unexpected x WHERE u.id = x.id;
                     RETURN NULL;
                 """,

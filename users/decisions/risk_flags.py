@@ -305,6 +305,6 @@ def explanation(code: FlagCode, data: Mapping[str, Any]) -> str:
             return _("The 18th birthday was on %(date)s.") % {"date": birthday}
         case _ if "recordedAt" in data:
             at = date_format(localtime(datetime.fromisoformat(data["recordedAt"])), "DATETIME_FORMAT")
-            return _("%(meaning)s Recorded last: %(at)s.") % {"meaning": MEANINGS[code], "at": at}
+            return _("%(meaning)s Recorded: %(at)s.") % {"meaning": MEANINGS[code], "at": at}
         case _:
             return str(MEANINGS[code])

@@ -119,8 +119,8 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
     profile_changed_at = models.DateTimeField(_("profile changed at"), null=True, editable=False)
     # Set where name or birth date change while the user is active; null again after a review.
     identity_changed_at = models.DateTimeField(_("identity changed at"), null=True, editable=False)
-    # When a conversion was last recorded while the user was not active, and one that is older than the user: set by a
-    # trigger on conversions.
+    # When a conversion was last recorded while the user was not active, and when first one that is older than the user:
+    # set by a trigger on conversions.
     inactive_conversion_at = models.DateTimeField(_("conversion while not active"), null=True, editable=False)
     early_conversion_at = models.DateTimeField(_("conversion older than the user"), null=True, editable=False)
     # The partner's mode, set by a trigger: here too for the indexes of the lists of staff.
