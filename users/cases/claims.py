@@ -3,7 +3,7 @@
 The access log has every claim and release. A decision ends the claim (users/decisions/compliance.py).
 """
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
@@ -117,12 +117,19 @@ def take_over(*, user_id: UUID, by: Staff) -> None:
     AccessRecord.objects.create(kind=AccessKind.CLAIMED, user=user, staff=by, detail=detail)
 
 
-def give_back(*, user: User, staff: Staff) -> None:
-    """Give a locked case whose partner has answered to who asked, unless somebody has claimed it or it is not waiting.
+def give_back(*, user: User, staff: Staff, asked_at: datetime) -> None:
+    """Give the claim on a locked case back to who asked, which ended it: the partner has answered.
 
-    Accounts that may claim no cases, or no longer, get none.
+    Not where the person had none, may claim no cases or no longer, or somebody has claimed the case since.
     """
     if not (needs_decision(user) and staff.is_active and staff.has_perm(PERMISSION)):
+        return
+    # The log has each claim and release; a decision ends a claim too.
+    acts = AccessRecord.objects.filter(
+        user=user, staff=staff, kind__in=(AccessKind.CLAIMED, AccessKind.RELEASED), created_at__lte=asked_at
+    )
+    last = acts.filter(created_at__gte=user.status_since).order_by("-id").first()
+    if last is None or last.kind != AccessKind.CLAIMED:
         return
     if statements.fetch_one(_CLAIM, (user.pk, staff.pk)) is not None:
         AccessRecord.objects.create(

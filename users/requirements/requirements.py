@@ -153,12 +153,12 @@ def submit_by_update(*, user_id: UUID | str, columns: AbstractSet[str]) -> None:
 
 
 def _give_back(user_id: UUID | str) -> None:
-    """Give the case of a locked user to who asked last, once the partner has answered all."""
+    """Give the claim on the case of a locked user back to who asked last, once the partner has answered all."""
     user = User.objects.get(pk=user_id)
     if user.queue_section == QueueSection.ANSWERED and not user.is_sandbox:
         asked = user.requirements.filter(closed_at=None).select_related("by").order_by("created_at", "id").last()
         if asked is not None:
-            claims.give_back(user=user, staff=asked.by)
+            claims.give_back(user=user, staff=asked.by, asked_at=asked.created_at)
 
 
 def has_requirements(user: UserSummary) -> bool:

@@ -23,6 +23,7 @@ from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of, hidden_version, words
 from tests.users.deciding import case_of, decide_url, decision, page_of
 from users.cases import claims
+from users.decisions import compliance
 from users.models import Claim, Requirement, RequirementClosure, RequirementCode, Staff, Status, StatusChange, User
 from users.models.requirement_triggers import MAX_REQUIREMENTS
 from users.models.requirements import MESSAGE_LENGTH
@@ -360,9 +361,9 @@ def test_while_one_is_open_approving_says_what_to_do(client: Client, user: User)
 
 
 def test_a_decision_on_a_page_from_before_the_answer_says_that_the_partner_has_answered(
-    client: Client, user: User, reviewer: Staff
+    client: Client, user: User
 ) -> None:
-    requirement = factories.RequirementFactory.create(user=user, by=reviewer)
+    requirement = factories.RequirementFactory.create(user=user)
     form = decision(client, user, to_status="rejected", reason_code="notVerified", note="No answer.")
     factories.answer(requirement)
     response = client.post(decide_url(user), form)
@@ -390,8 +391,8 @@ def test_closing_takes_a_note_or_none(client: Client, user: User, reviewer: Staf
     assert not panel(client, user)
 
 
-def test_closing_is_refused_where_the_partner_has_answered_since(client: Client, user: User, reviewer: Staff) -> None:
-    requirement = factories.RequirementFactory.create(user=user, by=reviewer)
+def test_closing_is_refused_where_the_partner_has_answered_since(client: Client, user: User) -> None:
+    requirement = factories.RequirementFactory.create(user=user)
     version = hidden_version(page_of(client, user), "/requirement/close/")
     factories.answer(requirement)
     response = close(client, requirement, version=version, note="Withdrawn.")
@@ -533,19 +534,21 @@ def test_a_case_comes_back_to_who_asked_last_once_all_is_answered(
     user: User, reviewer: Staff, api: PartnerClient
 ) -> None:
     first = factories.RequirementFactory.create(user=user, code="sourceOfFunds", fields=())
+    claims.claim(user=user, staff=reviewer)
     factories.RequirementFactory.create(user=user, by=reviewer)
     api.patch("/v1/users/ada", ANSWER)
     assert claims.holder(user) is None
     factories.answer(first)
     assert claims.holder(user) == reviewer
-    record = user.accesses.get(kind="claimed")
+    record = user.accesses.filter(kind="claimed").latest("id")
     assert (record.staff, record.detail) == (reviewer, "Back to who asked: the partner has answered.")
     # A further note changes nothing.
     factories.answer(first)
-    assert user.accesses.filter(kind="claimed").count() == 1
+    assert user.accesses.filter(kind="claimed").count() == 2
 
 
 def test_a_case_that_somebody_has_claimed_stays_theirs(user: User, reviewer: Staff, api: PartnerClient) -> None:
+    claims.claim(user=user, staff=reviewer)
     factories.RequirementFactory.create(user=user, by=reviewer)
     other = factories.StaffFactory.create(role="reviewer")
     claims.claim(user=user, staff=other)
@@ -553,10 +556,15 @@ def test_a_case_that_somebody_has_claimed_stays_theirs(user: User, reviewer: Sta
     assert claims.holder(user) == other
 
 
-@pytest.mark.parametrize("why", ["disabled", "lost the role", "active user"])
-def test_no_case_comes_back_to_who_may_not_claim_it(why: str, user: User, reviewer: Staff, api: PartnerClient) -> None:
+@pytest.mark.parametrize("why", ["disabled", "lost the role", "active user", "had released it"])
+def test_no_case_comes_back_to_who_may_not_claim_it_or_had_not(
+    why: str, user: User, reviewer: Staff, api: PartnerClient
+) -> None:
+    claims.claim(user=user, staff=reviewer)
     if why == "active user":
-        factories.decide(user, Status.ACTIVE)
+        compliance.change_status(user=user, to_status=Status.ACTIVE, by=reviewer, reason="Papers seen.")
+    if why == "had released it":
+        claims.release(user=user, staff=reviewer)
     factories.RequirementFactory.create(user=user, by=reviewer)
     if why == "disabled":
         Staff.objects.filter(pk=reviewer.pk).update(is_active=False)
