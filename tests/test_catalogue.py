@@ -70,6 +70,18 @@ def test_each_french_string_has_the_places_of_the_english_one() -> None:
         assert [sorted(PLACES.findall(text)) for text in translations(entry)] == wanted, entry["msgid"]
 
 
+def test_french_punctuation_is_that_of_canada() -> None:
+    """A no-break space before a colon, and no space before the other marks."""
+    for entry in ENTRIES:
+        for text in translations(entry):
+            assert not re.search(r"[^\u00a0]:(?=\s|$)|[\s\u00a0][;?!]", text), text
+
+
+def test_one_spelling_in_english() -> None:
+    known = [entry[name] for entry in ENTRIES for name in ("msgid", "msgid_plural") if name in entry]
+    assert not [text for text in known if re.search(r"[Ee]-mail|Sign In|\b[Ll]og in\b", text)]
+
+
 def test_what_is_compiled_is_what_is_written() -> None:
     with (FOLDER / "django.mo").open("rb") as file:
         compiled = gettext.GNUTranslations(file)._catalog  # type: ignore[attr-defined]

@@ -8,15 +8,16 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_datetime
-from django.utils.formats import date_format
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from backoffice.lists.cells import labelled
 from partners.db.audit import ACTIONS, COLUMNS
 from partners.models import AuditEntry
 from partners.models.audit import EXTERNAL_ID
+from users.decisions.reasons import label_of, text_of
 from users.models import User
+from users.profile.labels import display_moment
 
 BATCH_SIZE = 1_000
 # The lines of each kind that a search finds.
@@ -67,7 +68,13 @@ def detail_lines(entry: AuditEntry) -> list[str]:
     """What changed, and the circumstances, in words: "Rate limit: 600/minute → 60/minute", "reason: …"."""
     changes = entry.detail.get("changes") or {}
     lines = [_change(name, *values) for name, values in sorted(changes.items())]
-    return lines + [f"{name}: {entry.detail[key]}" for key, name in _NAMES.items() if key in entry.detail]
+    detail = dict(entry.detail)
+    if code := detail.get("reasonCode"):
+        detail["reasonCode"] = label_of(code)
+        # The text of the code, in English: the code says it in the reader's language.
+        if detail.get("reason") == text_of(code):
+            del detail["reason"]
+    return lines + [labelled(name, detail[key]) for key, name in _NAMES.items() if key in detail]
 
 
 def brief_detail(entry: AuditEntry, *, is_user_shown: bool) -> str:
@@ -126,8 +133,8 @@ def _change(name: str, before: Any, after: Any) -> str:
     column = _COLUMNS.get(name)
     label = column.verbose_name if column else name
     if before in (None, ""):
-        return f"{label}: {_value(column, after)}"
-    return f"{label}: {_value(column, before)} → {_value(column, after)}"
+        return labelled(label, _value(column, after))
+    return labelled(label, f"{_value(column, before)} → {_value(column, after)}")
 
 
 def _value(column: Any, value: Any) -> str:
@@ -143,4 +150,4 @@ def _value(column: Any, value: Any) -> str:
 
 
 def _moment(value: datetime | None) -> str:
-    return date_format(localtime(value), "DATETIME_FORMAT") if value else ""
+    return display_moment(value) if value else ""

@@ -8,8 +8,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
-from django.utils import timezone
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
 from backoffice.lists.change_origin import made_by, made_through
@@ -33,7 +31,7 @@ from users.models import (
     UserEvent,
 )
 from users.models.columns import IDENTITY_PERMISSION
-from users.profile.labels import LABELS
+from users.profile.labels import LABELS, display_moment
 
 SHOWN = 15
 MORE = 40
@@ -230,7 +228,7 @@ def _requirements(user: User, count: int) -> list[Source]:
 
 
 def _asked(one: Requirement) -> Entry:
-    parts = [_("due %(when)s") % {"when": date_format(timezone.localtime(one.due_at), "DATETIME_FORMAT")}]
+    parts = [_("due %(when)s") % {"when": display_moment(one.due_at)}]
     if one.fields:
         parts.append(", ".join(str(LABELS[column]) for column in one.fields))
     title = _("Asked of the partner: %(code)s") % {"code": one.get_code_display()}

@@ -11,6 +11,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from backoffice.exports.records import camel_case
+from backoffice.lists.cells import labelled
 from users.decisions.reasons import label_of
 from users.decisions.risk_flags import FlagCode, RiskFlag
 from users.models import AccessKind, RequirementCode, Status
@@ -106,13 +107,13 @@ def _flag(flag: Mapping[str, Any]) -> str:
 
 def _changes(changes: Mapping[str, Any]) -> str:
     fields = changes["fields"].items()
-    return ", ".join(f"{heading(name)}: {text(old, name)} → {text(new, name)}" for name, (old, new) in fields)
+    return ", ".join(labelled(heading(name), f"{text(old, name)} → {text(new, name)}") for name, (old, new) in fields)
 
 
 def _mapping(value: Mapping[str, Any]) -> str:
     if value.keys() == {"currency", "amount"}:
         return f"{value['currency']} {value['amount']}"
-    return " · ".join(f"{heading(name)}: {text(one, name)}" for name, one in value.items() if one != "") or NOTHING
+    return " · ".join(labelled(heading(name), text(one, name)) for name, one in value.items() if one != "") or NOTHING
 
 
 def _instant(value: datetime) -> str:

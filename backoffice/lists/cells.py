@@ -22,6 +22,11 @@ def case_link(user_id: UUID, name: str, external_id: str, partner: str) -> str:
     return format_html(cell, reverse("backoffice_case", args=(user_id,)), name, external_id, partner)
 
 
+def labelled(name: object, value: object) -> str:
+    """A name and a value, with the colon as the reader's language writes it."""
+    return _("%(name)s: %(value)s") % {"name": name, "value": value}
+
+
 def brief(text: str) -> str:
     """A text of which a wide list shows the first lines; the whole is in the title, and on the row's page."""
     return format_html('<span class="bo-brief" title="{}">{}</span>', text, text) if text else "–"

@@ -8,9 +8,9 @@ from typing import Any
 from django.contrib import admin
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import DateTimeField, Model
-from django.utils import timezone
-from django.utils.formats import date_format, get_format
 from django.utils.html import format_html
+
+from users.profile.labels import display_moment
 
 
 def moment(value: datetime | None, *, seconds: bool = False) -> str:
@@ -18,12 +18,11 @@ def moment(value: datetime | None, *, seconds: bool = False) -> str:
     if value is None:
         return "–"
     utc = value.astimezone(UTC)
-    style = get_format("DATETIME_FORMAT")
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         utc.strftime("%Y-%m-%dT%H:%M:%SZ"),
         utc.strftime("%Y-%m-%d %H:%M:%S UTC"),
-        date_format(timezone.localtime(value), style.replace("H:i", "H:i:s") if seconds else style),
+        display_moment(value, seconds=seconds),
     )
 
 

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from backoffice.access import request_id_of, staff_of
 from backoffice.case.views import APPROVAL_FRESH_SECONDS
-from backoffice.lists.cells import user_link
+from backoffice.lists.cells import labelled, user_link
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.queue import tabs
 from backoffice.users.case_actions import age_cell
@@ -89,7 +89,7 @@ class ProposalAdmin(ReadOnlyAdmin):
         )
         for proposal, refusal in results:
             if refusal:
-                messages.error(request, f"{proposal.user.external_id}: {refusal}")
+                messages.error(request, labelled(proposal.user.external_id, refusal))
         if count := sum(not refusal for _proposal, refusal in results):
             text = ngettext("%(count)s proposal is approved.", "%(count)s proposals are approved.", count)
             messages.success(request, text % {"count": count})

@@ -188,7 +188,7 @@ class StaffAdmin(ReadOnlyAdmin):
     def reset_second_factor(self, request: HttpRequest, staff: Staff, form: ReasonForm) -> Any:
         """For a lost one."""
         staff_access.reset_second_factor(**_given(request, staff, form))
-        return _("The second factor is reset: the person enrols a new one at the next login.")
+        return _("The second factor is reset: the person enrols a new one at the next sign-in.")
 
     @_StaffAction(
         description=_("End all sessions"),

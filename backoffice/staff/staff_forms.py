@@ -69,5 +69,5 @@ class StaffForm(forms.ModelForm):  # type: ignore[type-arg]
         """Raises ValidationError for an empty address."""
         email: str = self.cleaned_data["email"]
         if not email:
-            raise ValidationError(_("An e-mail address is required."))
+            raise ValidationError(_("An email address is required."))
         return email

@@ -24,6 +24,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from backoffice.access import request_id_of, staff_of
 from backoffice.case.forms import DecisionForm
 from backoffice.lists.badges import badge, icon_and_text
+from backoffice.lists.cells import labelled
 from backoffice.lists.date_formatting import moment
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.lists.waiting_time import AgeState, age_of
@@ -168,7 +169,7 @@ class CaseActionsAdmin(ReadOnlyAdmin):
             if refusal := compliance.refusal_of(act):
                 refusals[refusal].append(user.external_id)
         for reason, external_ids in refusals.items():
-            messages.error(request, f"{', '.join(external_ids)}: {reason}")
+            messages.error(request, labelled(", ".join(external_ids), reason))
         return len(users) - sum(map(len, refusals.values()))
 
     def _selected(self, request: HttpRequest) -> list[User]:

@@ -21,6 +21,7 @@ from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
 
 from backoffice.access import record_access
 from backoffice.exports.downloads import too_many_downloads
+from backoffice.lists.cells import labelled
 from backoffice.lists.date_formatting import moment
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table
 from backoffice.users.user_filters import ModeFilter, mode_of, users_found
@@ -174,7 +175,8 @@ def _downloads(request: HttpRequest, document: Document) -> Table:
     found = {"object": str(document.document_id), "action": DOWNLOADED}
     entries = AuditEntry.objects.filter(**found).order_by("-at", "-id")[: TABLE_ROWS + 1]
     rows = [
-        (moment(one.at), f"{one.get_actor_kind_display()}: {one.actor}", one.detail.get("key", "–")) for one in entries
+        (moment(one.at), labelled(one.get_actor_kind_display(), one.actor), one.detail.get("key", "–"))
+        for one in entries
     ]
     url = f"{reverse('admin:partners_auditentry_changelist')}?{urlencode(found)}"
     all_rows = url if request.user.has_perm("partners.view_auditentry") else ""

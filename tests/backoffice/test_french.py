@@ -49,7 +49,7 @@ def holds(page: str, *texts: str) -> bool:
 def test_the_login_is_in_french() -> None:
     page = french(Client(), LOGIN)
     assert holds(page, '<html lang="fr">', "Ouvrir une session", "clé d’accès", "Mot de passe")
-    assert "Sign In" not in page
+    assert "Sign in" not in page
 
 
 def test_a_wrong_password_is_refused_in_french() -> None:
@@ -206,7 +206,7 @@ def test_choosing_a_language_does_not_redirect_to_another_site() -> None:
 def test_an_unknown_language_is_answered_in_english() -> None:
     response = Client().get(LOGIN, headers={"Accept-Language": "de"})
     assert response.headers["Content-Language"] == "en"
-    assert "Sign In" in response.content.decode()
+    assert "Sign in" in response.content.decode()
 
 
 def test_partners_are_answered_in_english(api: PartnerClient) -> None:
@@ -220,3 +220,15 @@ def test_partners_are_answered_in_english(api: PartnerClient) -> None:
     assert response.status == 400
     assert response.header("Content-Language") is None
     assert response.json() | {"requestId": ""} == wanted | {"requestId": ""}
+
+
+def test_reasons_in_the_audit_log_are_in_french(user: User) -> None:
+    factories.StatusChangeFactory.create(user=user, reason="Identity and address verified", reason_code="verified")
+    page = french(client_as("auditor"), "/admin/partners/auditentry/")
+    assert "code de motif\u00a0: Identité et adresse vérifiées" in page
+    assert "Identity and address verified" not in page
+    assert "Actif" in page
+
+
+def test_nobody_is_no_person(user: User) -> None:
+    assert "Aucune personne" in words(french(client_as("reviewer"), "/admin/users/queueduser/"))

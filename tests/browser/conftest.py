@@ -136,7 +136,7 @@ def login(enrolled: Callable[[str], Staff]) -> Callable[..., Staff]:
         page.goto(f"/admin/account/login/?next={path}")
         give_password(page, person.username, PASSWORD)
         page.get_by_label("Code").fill(totp.code())
-        page.get_by_role("button", name="Sign In", exact=True).click()
+        page.get_by_role("button", name="Sign in", exact=True).click()
         page.wait_for_url(lambda url: "/account/" not in url)
         return person
 
@@ -147,7 +147,7 @@ def give_password(page: Page, username: str, password: str) -> None:
     """Fills in the page for password and name."""
     page.get_by_label("Username").fill(username)
     page.get_by_label("Password").fill(password)
-    page.get_by_role("button", name="Sign In", exact=True).click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
 
 
 @pytest.fixture(scope="session")

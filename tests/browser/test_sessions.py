@@ -29,7 +29,7 @@ def sign_in_again(page: Page, staff: Staff) -> None:
     """After a session that ended; the next code, as each is valid once."""
     give_password(page, staff.username, PASSWORD)
     page.get_by_label("Code").fill(totp.code(periods=1))
-    page.get_by_role("button", name="Sign In", exact=True).click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
 
 
 def test_a_link_in_a_mail_or_chat_opens_the_case_for_one_who_is_signed_in(

@@ -36,7 +36,7 @@ def arrive(page: Page, staff: Staff, password: str) -> None:
 def leave(page: Page) -> None:
     page.goto("/admin/account/logout/")
     page.locator(".login-card").get_by_role("button", name="Sign Out").click()
-    expect(page.get_by_role("heading", name="Sign In")).to_be_visible()
+    expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
 
 
 def save_codes(page: Page) -> list[str]:
@@ -93,13 +93,13 @@ def test_a_first_login_with_an_authenticator_app(page: Page) -> None:
     leave(page)
     give_password(page, staff.username, NEW_PASSWORD)
     page.get_by_label("Code").fill(totp.code(secret, periods=1))
-    page.get_by_role("button", name="Sign In").click()
+    page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(lambda url: "/account/" not in url)
 
     leave(page)
     give_password(page, staff.username, NEW_PASSWORD)
     page.get_by_label("Code").fill(codes[0])
-    page.get_by_role("button", name="Sign In").click()
+    page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(lambda url: "/account/" not in url)
 
 

@@ -99,6 +99,11 @@ def label_of(code: str) -> str:
     return next((str(reason.label) for reasons in REASONS.values() for reason in reasons if reason.code == code), code)
 
 
+def text_of(code: str) -> str:
+    """The text of a stored code in English, as a reason that is it alone was stored; empty where none has it."""
+    return next((reason.text() for reasons in REASONS.values() for reason in reasons if reason.code == code), "")
+
+
 def move_of(decision: StatusChange) -> Any:
     """What was decided, in a word about the user."""
     return _MOVES[Status(decision.from_status), Status(decision.to_status)]

@@ -16,13 +16,13 @@ from django.db.models import BooleanField, Case, Exists, Func, OuterRef, Q, Quer
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Lower
 from django.utils.formats import date_format
-from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from users.decisions.reasons import label_of
 from users.models import Status, StatusChange, User
 from users.profile import field_rules
+from users.profile.labels import display_moment
 
 OTHERS_SHOWN = 5
 JUST_ADULT_DAYS = 30
@@ -84,7 +84,7 @@ TITLES: Mapping[FlagCode, Any] = {
     FlagCode.PREVIOUSLY_SUSPENDED: gettext_lazy("Previously suspended"),
     FlagCode.INACTIVE_CONVERSION: gettext_lazy("Conversion while not active"),
     FlagCode.SAME_PERSON: gettext_lazy("Same name and birth date as another user"),
-    FlagCode.SAME_EMAIL: gettext_lazy("Same e-mail address as another user"),
+    FlagCode.SAME_EMAIL: gettext_lazy("Same email address as another user"),
     FlagCode.CHANGED: gettext_lazy("Changed since the last decision"),
     FlagCode.EARLY_CONVERSION: gettext_lazy("Conversion older than the user"),
     FlagCode.POSTAL_CODE: gettext_lazy("Postal code outside the province"),
@@ -289,7 +289,7 @@ def explanation(code: FlagCode, data: Mapping[str, Any]) -> str:
     """Why a flag is set, from its data."""
     match code:
         case FlagCode.PREVIOUSLY_REJECTED | FlagCode.PREVIOUSLY_SUSPENDED:
-            at = date_format(localtime(datetime.fromisoformat(data["decidedAt"])), "DATETIME_FORMAT")
+            at = display_moment(datetime.fromisoformat(data["decidedAt"]))
             reason = label_of(data["reasonCode"]) or data["reason"]
             return _("%(at)s, by %(by)s: %(reason)s") % {"at": at, "by": data["by"], "reason": reason}
         case FlagCode.SAME_PERSON | FlagCode.SAME_EMAIL:
@@ -304,7 +304,7 @@ def explanation(code: FlagCode, data: Mapping[str, Any]) -> str:
             birthday = date_format(date.fromisoformat(data["adultOn"]), "DATE_FORMAT")
             return _("The 18th birthday was on %(date)s.") % {"date": birthday}
         case _ if "recordedAt" in data:
-            at = date_format(localtime(datetime.fromisoformat(data["recordedAt"])), "DATETIME_FORMAT")
+            at = display_moment(datetime.fromisoformat(data["recordedAt"]))
             return _("%(meaning)s Recorded: %(at)s.") % {"meaning": MEANINGS[code], "at": at}
         case _:
             return str(MEANINGS[code])

@@ -96,7 +96,7 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
         Partner, models.PROTECT, verbose_name=_("partner"), related_name="users", db_index=False
     )
     external_id = models.CharField(_("external ID"), max_length=128)
-    email = models.CharField(_("e-mail"), max_length=254)
+    email = models.CharField(_("email"), max_length=254)
     first_name = models.CharField(_("first name"), max_length=100)
     last_name = models.CharField(_("last name"), max_length=100)
     date_of_birth = models.DateField(_("date of birth"))

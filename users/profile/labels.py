@@ -1,14 +1,15 @@
 """The labels of a user's fields, and their values formatted for people."""
 
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 import pycountry
-from django.utils.formats import date_format
+from django.utils.formats import date_format, get_format
 from django.utils.text import capfirst
+from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from users.models import Status, User
 from users.profile.addresses import subdivision_name
@@ -26,6 +27,21 @@ LABELS: Mapping[str, Any] = {
     for column in ("external_id", *READING_ORDER, "status")
 }
 NOTHING = "–"
+# The zones of Canada, which have names of their own in French; others keep theirs.
+_ZONES = {
+    "NST": pgettext_lazy("time zone", "NST"),
+    "NDT": pgettext_lazy("time zone", "NDT"),
+    "AST": pgettext_lazy("time zone", "AST"),
+    "ADT": pgettext_lazy("time zone", "ADT"),
+    "EST": pgettext_lazy("time zone", "EST"),
+    "EDT": pgettext_lazy("time zone", "EDT"),
+    "CST": pgettext_lazy("time zone", "CST"),
+    "CDT": pgettext_lazy("time zone", "CDT"),
+    "MST": pgettext_lazy("time zone", "MST"),
+    "MDT": pgettext_lazy("time zone", "MDT"),
+    "PST": pgettext_lazy("time zone", "PST"),
+    "PDT": pgettext_lazy("time zone", "PDT"),
+}
 
 
 def display_value(column: str, value: Any) -> str:
@@ -42,6 +58,14 @@ def display_value(column: str, value: Any) -> str:
     if isinstance(value, date):
         return date_format(value, "DATE_FORMAT")
     return str(value)
+
+
+def display_moment(value: datetime, *, seconds: bool = False) -> str:
+    """A date and time in the current time zone, with the zone's name in the reader's language."""
+    local, style = localtime(value), get_format("DATETIME_FORMAT").removesuffix(" T")
+    zone = date_format(local, "T")
+    shown = date_format(local, style.replace("H:i", "H:i:s") if seconds else style)
+    return f"{shown} {_ZONES.get(zone, zone)}"
 
 
 def display_province(country: str, stored: str) -> str:

@@ -67,7 +67,7 @@ def _create(username: str, email: str, role: str | None, password: str | None) -
     if role is not None and role not in ROLES:
         raise ValidationError({"role": f"Unknown role; one of: {', '.join(ROLES)}."})
     if not email:
-        raise ValidationError({"email": _("An e-mail address is required.")})
+        raise ValidationError({"email": _("An email address is required.")})
     groups = Group.objects.filter(name=role)
     if role is not None and not groups:
         raise ImproperlyConfigured("The roles of staff are not set up: run `migrate`.")

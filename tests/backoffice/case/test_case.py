@@ -55,7 +55,7 @@ PARTS = {
     'data-dialog="decide-active"': {"reviewer", "superuser"},
     "/claim/": {"reviewer", "superuser"},
     "Ada Byron": SEES_CASES,
-    "Same e-mail address": SEES_CASES,
+    "Same email address": SEES_CASES,
     "Engineer": SEES_CASES,
     "Conversions": SEES_CASES,
 }

@@ -182,7 +182,7 @@ def test_a_decision_on_a_changed_user_is_refused_and_names_the_fields(user: User
     page = response.content.decode()
     refusal = page[page.index('role="alert"') : page.index("<header class=")]
     assert response.status_code == 409
-    for said in ("Last name", "Byron", "King", "E-mail", "ada@example.com", "new@example.com"):
+    for said in ("Last name", "Byron", "King", "Email", "ada@example.com", "new@example.com"):
         assert said in refusal
     assert "Date of birth" not in refusal
     assert not StatusChange.objects.exists()
