@@ -105,7 +105,7 @@ class ConfirmedAction:
         return ""
 
     def check(self, request: HttpRequest, row: Any) -> None:
-        """Raise ValidationError where nothing may be done any more. In the transaction."""
+        """Raise RefusedError where nothing may be done any more. In the transaction."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +125,7 @@ class IssuingAction(ConfirmedAction):
         # One of two forms that are sent at once is refused.
         Partner.objects.select_for_update(no_key=True).get(pk=row.pk if isinstance(row, Partner) else row.partner_id)
         if request.POST.get("version", "") != self.version_of(row):
-            raise ValidationError(HAS_CHANGED)
+            raise RefusedError(HAS_CHANGED)
 
 
 def verify_second_factor(request: HttpRequest) -> HttpResponse | None:

@@ -106,14 +106,14 @@ def change_endpoint(
     """Change an endpoint from its next attempt on. None leaves a value as it is.
 
     seen: its `version_of`, if only that is to be changed.
-    Raises ValidationError, and WebhookEndpoint.DoesNotExist if it was removed.
+    Raises ValidationError, RefusedError if it has changed since, and WebhookEndpoint.DoesNotExist if it was removed.
     """
     if url is not None and url != endpoint.url:
         checked_url(url)
     with transaction.atomic():
         changed = _lock(endpoint)
         if seen not in {None, version_of(changed)}:
-            raise ValidationError(HAS_CHANGED)
+            raise RefusedError(HAS_CHANGED)
         if url is not None:
             changed.url = url
         if types is not None:

@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from partners.db.statements import is_reference_gone, may_be_committed
 from partners.json_rules import text
+from partners.refusals import RefusedError
 from transactions.documents.content import ContentCheck
 from transactions.documents.downloads import CHUNK_BYTES, STORAGE
 from transactions.documents.file_types import EXTENSIONS
@@ -64,7 +65,7 @@ def publish(
     source: read once, in chunks. content_type: one of EXTENSIONS, which the content must fit.
     created_at: when it was issued; now by default.
     replacement: withdraws another document of the user in the same transaction.
-    Raises ValidationError, UnreadableError, StorageError.
+    Raises ValidationError, RefusedError, UnreadableError, StorageError.
     """
     if content_type not in EXTENSIONS:
         raise ValidationError(f"The content type must be one of: {', '.join(EXTENSIONS)}.")
@@ -73,7 +74,7 @@ def publish(
     except ValidationError as error:
         raise ValidationError(f"title: {error.message}") from None
     if replacement and replacement.document.user_id != user.pk:
-        raise ValidationError(f"Document {replacement.document.document_id} is another user's.")
+        raise RefusedError(f"Document {replacement.document.document_id} is another user's.")
     document = Document(
         partner_id=user.partner_id,
         user=user,
@@ -98,7 +99,7 @@ def publish(
     except BaseException as error:
         discard(document, error)
         if is_reference_gone(error):
-            raise ValidationError("The user was erased meanwhile.") from error
+            raise RefusedError("The user was erased meanwhile.") from error
         raise
     return document
 

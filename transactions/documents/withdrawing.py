@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 
 from partners.db import history_context
 from partners.json_rules import text
+from partners.refusals import RefusedError
 from transactions.models import WITHDRAWAL_REASON_LENGTH, Document, DocumentWithdrawal
 from users.decisions.compliance import PERMISSION
 from users.models import Staff
@@ -29,14 +30,14 @@ def withdraw(*, document: Document, by: Staff, reason: str, source: str) -> Docu
 
     by: an active account that may decide. reason: 1 to 2000 characters.
     source: the origin that the history names, such as a command.
-    Raises ValidationError; nothing has changed then.
+    Raises RefusedError, and ValidationError for the reason; nothing has changed then.
     """
     try:
         reason = text(reason, shortest=1, longest=WITHDRAWAL_REASON_LENGTH)
     except ValidationError as error:
         raise ValidationError(f"reason: {error.message}") from None
     if not by.has_perm(PERMISSION):
-        raise ValidationError(
+        raise RefusedError(
             f"{by.get_username()} may not withdraw documents: the account is not active or may not decide."
         )
     try:
@@ -44,4 +45,4 @@ def withdraw(*, document: Document, by: Staff, reason: str, source: str) -> Docu
             history_context.set_context(staff=by.get_username(), source=source)
             return DocumentWithdrawal.objects.create(document=document, by=by, reason=reason)
     except IntegrityError:
-        raise ValidationError(f"Document {document.document_id} is withdrawn already.") from None
+        raise RefusedError(f"Document {document.document_id} is withdrawn already.") from None

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 
 from partners.json_rules import text
 from partners.models import Partner
+from partners.refusals import RefusedError
 from transactions.documents.file_types import content_type_of
 from transactions.documents.publishing import UnreadableError, digest_of, publish
 from transactions.imports.importer import REASON, Rejected
@@ -93,6 +94,8 @@ class ManifestImporter:
                 )
         except ValidationError as error:
             raise RejectedLineError(" ".join(error.messages)) from None
+        except RefusedError as error:
+            raise RejectedLineError(str(error)) from None
         except UnreadableError as error:
             raise RejectedLineError(f"file {error}") from None
         return True
