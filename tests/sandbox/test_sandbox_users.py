@@ -371,9 +371,7 @@ def test_a_new_key_of_a_sandbox_partner_says_so(client: Client, sandbox: Rows) -
 def test_the_band_is_in_french(sandbox: Rows, client: Client) -> None:
     client.cookies["django_language"] = "fr"
     with translation.override("fr"):
-        assert "Bac à sable\u00a0: cet utilisateur est fictif." in text_of(
-            client.get(f"/admin/cases/{sandbox.waiting.pk}/")
-        )
+        assert "Bac à sable : cet utilisateur est fictif." in text_of(client.get(f"/admin/cases/{sandbox.waiting.pk}/"))
 
 
 def test_links_from_the_pages_of_a_sandbox_user_lead_to_its_rows(client: Client, sandbox: Rows) -> None:
