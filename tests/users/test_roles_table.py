@@ -137,7 +137,7 @@ def make_world(api: PartnerClient, partner: Partner) -> World:
         event=UserEvent.objects.filter(pgh_obj=user).latest("pgh_id"),
         decision=StatusChange.objects.get(user=changed),
         access=factories.AccessRecordFactory.create(user=user),
-        conversion=factories.ConversionFactory.create(user=user),
+        conversion=factories.ConversionFactory.create(user=changed),
         document=add_document(user),
         partner=partner,
         key=keys.issue(partner=partner, label="production").record,
