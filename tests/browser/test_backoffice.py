@@ -183,6 +183,7 @@ def test_a_reopened_user_is_approved_with_others_only_after_the_case_was_opened(
         page.get_by_role("combobox").select_option(label="Approve …")
         page.get_by_role("button", name="Run").click()
         page.get_by_label("Identity and address verified").check()
+        page.get_by_role("textbox", name="Note").fill("Certificate of marriage seen.")
         page.get_by_role("button", name="Approve", exact=True).click()
 
     approve()
