@@ -11,8 +11,10 @@ NPM_STAMP := .local/npm/.installed
 GENERATORS_STAMP := .local/generators/.installed
 MANAGE := $(BIN)/python manage.py
 # Tests often wait for PostgreSQL or other processes: one process more than there are processors, at most six. Those of a
-# file stay together, as they share what the first one made.
-PARALLEL := -n $(shell n=$$(getconf _NPROCESSORS_ONLN); [ $$n -lt 6 ] && expr $$n + 1 || echo 6) --dist loadfile
+# file stay together, as they share what the first one made. The files with fewest tests would come last, of which many
+# start programs and wait.
+PARALLEL := -n $(shell n=$$(getconf _NPROCESSORS_ONLN); [ $$n -lt 6 ] && expr $$n + 1 || echo 6) --dist loadfile \
+  --no-loadscope-reorder
 # Otherwise each process compiles all modules again.
 export PYTHONDONTWRITEBYTECODE =
 DESCRIBE := $(MANAGE) spectacular --format openapi-json --validate --fail-on-warn
