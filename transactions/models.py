@@ -154,30 +154,6 @@ class Conversion(UserRow):
                 referencing=pgtrigger.Referencing(new="inserted"),  # type: ignore[no-untyped-call]
                 func=f"{events.TRANSACTIONS_RECORDED}; RETURN NULL;",
             ),
-            # Risk flags (users/decisions/risk_flags.py). Users are locked in one order, since imports run side by side.
-            # An import of old conversions changes each user once.
-            PermanentTrigger(
-                name="unexpected",
-                when=pgtrigger.After,
-                operation=pgtrigger.Insert,
-                level=pgtrigger.Statement,
-                referencing=pgtrigger.Referencing(new="inserted"),  # type: ignore[no-untyped-call]
-                func="""
-                    WITH recorded AS (SELECT user_id, min(created_at) AS oldest FROM inserted GROUP BY user_id),
-                    unexpected AS (
-                        SELECT u.id, u.status <> 'active' AS inactive, r.oldest < u.created_at AS early
-                          FROM users_user u JOIN recorded r ON r.user_id = u.id
-                         WHERE u.status <> 'active' OR r.oldest < u.created_at AND u.early_conversion_at IS NULL
-                         ORDER BY u.id FOR NO KEY UPDATE OF u)
-                    UPDATE users_user u
-                       SET inactive_conversion_at = CASE WHEN x.inactive THEN clock_timestamp()
-                                                         ELSE u.inactive_conversion_at END,
-                           early_conversion_at = coalesce(u.early_conversion_at,
-                                                          CASE WHEN x.early THEN clock_timestamp() END)
-                      FROM unexpected x WHERE u.id = x.id;
-                    RETURN NULL;
-                """,
-            ),
         )
 
     def __str__(self) -> str:

@@ -165,7 +165,6 @@ FORGED: dict[tuple[str, str], Value] = {
         [
             *(("users_user", name) for name in ("created_at", "updated_at", "status_since", "profile_changed_at")),
             *(("users_user", name) for name in ("identity_changed_at", "section_since", "requirements_due_at")),
-            *(("users_user", name) for name in ("inactive_conversion_at", "early_conversion_at")),
             ("users_user", "answered_at"),
             *(("users_statuschange", name) for name in ("created_at", "since")),
             *(("users_proposal", name) for name in ("created_at", "user_updated_at", "ended_at")),

@@ -78,7 +78,7 @@ def users_with_unseen_flags(user_ids: Collection[UUID]) -> set[UUID]:
 
     Harmless flags do not count. A flag was seen where somebody who may decide has opened a page with risk flags, and
     since then neither the user nor another user with the same e-mail address or the same name and birth date was
-    created or changed, nor an unexpected conversion recorded. Flags that the approver may not see count too.
+    created or changed. Flags that the approver may not see count too.
     """
     pending = User.objects.filter(pk__in=user_ids, status=Status.PENDING_COMPLIANCE).annotate(
         # Anybody who may decide counts: they all see identity, and so all risk flags (users/staff/roles.py).
@@ -93,10 +93,7 @@ def users_with_unseen_flags(user_ids: Collection[UUID]) -> set[UUID]:
 
 def _is_opened(user: Any) -> bool:
     """Whether the last opening is at least as new as every change that may have caused a risk flag."""
-    changes = (
-        *(user.profile_changed_at, user.same_email_at, user.same_person_at),
-        *(user.inactive_conversion_at, user.early_conversion_at),
-    )
+    changes = (user.profile_changed_at, user.same_email_at, user.same_person_at)
     return user.opened_at is not None and all(change is None or change <= user.opened_at for change in changes)
 
 

@@ -35,11 +35,9 @@ class FlagCode(StrEnum):
 
     PREVIOUSLY_REJECTED = "previouslyRejected"
     PREVIOUSLY_SUSPENDED = "previouslySuspended"
-    INACTIVE_CONVERSION = "inactiveConversion"
     SAME_PERSON = "samePerson"
     SAME_EMAIL = "sameEmail"
     CHANGED = "changed"
-    EARLY_CONVERSION = "earlyConversion"
     POSTAL_CODE = "postalCode"
     JUST_ADULT = "justAdult"
     CIRO_AFFILIATE = "ciroAffiliate"
@@ -67,26 +65,15 @@ _WEIGHT_LABELS = {
 
 # The flags of an earlier decision, by the status that it led to.
 _ADVERSE = {Status.REJECTED: FlagCode.PREVIOUSLY_REJECTED, Status.SUSPENDED: FlagCode.PREVIOUSLY_SUSPENDED}
-_WEIGHTS = dict.fromkeys((*_ADVERSE.values(), FlagCode.INACTIVE_CONVERSION), Weight.GRAVE) | {
-    FlagCode.CIRO_AFFILIATE: Weight.HARMLESS
-}
-# The column of the user that says when a trigger saw such a conversion.
-_CONVERSIONS = {
-    FlagCode.INACTIVE_CONVERSION: "inactive_conversion_at",
-    FlagCode.EARLY_CONVERSION: "early_conversion_at",
-}
-# Few users have these, by an index.
-INDEXED_FLAGS = frozenset({FlagCode.INACTIVE_CONVERSION})
+_WEIGHTS = dict.fromkeys(_ADVERSE.values(), Weight.GRAVE) | {FlagCode.CIRO_AFFILIATE: Weight.HARMLESS}
 # Flags that reveal something of a birth date or an address.
 IDENTITY_FLAGS = frozenset({FlagCode.POSTAL_CODE, FlagCode.SAME_PERSON, FlagCode.JUST_ADULT})
 TITLES: Mapping[FlagCode, Any] = {
     FlagCode.PREVIOUSLY_REJECTED: gettext_lazy("Previously rejected"),
     FlagCode.PREVIOUSLY_SUSPENDED: gettext_lazy("Previously suspended"),
-    FlagCode.INACTIVE_CONVERSION: gettext_lazy("Conversion while not active"),
     FlagCode.SAME_PERSON: gettext_lazy("Same name and birth date as another user"),
     FlagCode.SAME_EMAIL: gettext_lazy("Same email address as another user"),
     FlagCode.CHANGED: gettext_lazy("Changed since the last decision"),
-    FlagCode.EARLY_CONVERSION: gettext_lazy("Conversion older than the user"),
     FlagCode.POSTAL_CODE: gettext_lazy("Postal code outside the province"),
     FlagCode.JUST_ADULT: gettext_lazy("Just turned 18"),
     FlagCode.CIRO_AFFILIATE: gettext_lazy("CIRO affiliate"),
@@ -95,11 +82,9 @@ TITLES: Mapping[FlagCode, Any] = {
 MEANINGS: Mapping[FlagCode, Any] = {
     FlagCode.PREVIOUSLY_REJECTED: gettext_lazy("The user was rejected before, and the case reopened."),
     FlagCode.PREVIOUSLY_SUSPENDED: gettext_lazy("The user was suspended before."),
-    FlagCode.INACTIVE_CONVERSION: gettext_lazy("A conversion was recorded while the user was not active."),
     FlagCode.SAME_PERSON: gettext_lazy("Another user, of any partner, has this name and birth date."),
     FlagCode.SAME_EMAIL: gettext_lazy("Another user, of any partner, has this email address."),
     FlagCode.CHANGED: gettext_lazy("The partner changed the profile after staff had decided about it."),
-    FlagCode.EARLY_CONVERSION: gettext_lazy("A conversion is dated before the user was registered."),
     FlagCode.POSTAL_CODE: gettext_lazy("The postal code is not one of the province."),
     FlagCode.JUST_ADULT: gettext_lazy("The 18th birthday was within the last 30 days."),
     FlagCode.CIRO_AFFILIATE: gettext_lazy("The user is affiliated with a dealer that CIRO regulates."),
@@ -198,7 +183,6 @@ def _conditions() -> Mapping[FlagCode, Q]:
         FlagCode.SAME_PERSON: Q(Exists(same_person(OuterRef("name_key"), OuterRef("date_of_birth"), **OTHERS))),
         FlagCode.SAME_EMAIL: Q(Exists(same_email(OuterRef("email"), **OTHERS))),
         FlagCode.CHANGED: Q(profile_changed_at__gt=decided_at),
-        **{code: Q((f"{column}__isnull", False)) for code, column in _CONVERSIONS.items()},
         FlagCode.POSTAL_CODE: ~Q(fits),
         FlagCode.JUST_ADULT: Q(
             date_of_birth__gt=field_rules.latest_birth_of_adults(month_ago),
@@ -230,8 +214,7 @@ def _flag(code: FlagCode, user: User, decisions: Mapping[FlagCode, StatusChange]
         case FlagCode.JUST_ADULT:
             return RiskFlag(code, {"adultOn": field_rules.adult_on(user.date_of_birth).isoformat()})
         case _:
-            recorded_at = getattr(user, _CONVERSIONS[code]) if code in _CONVERSIONS else None
-            return RiskFlag(code, {"recordedAt": recorded_at.isoformat()} if recorded_at else {})
+            return RiskFlag(code, {})
 
 
 # Flags of earlier decisions
@@ -303,8 +286,5 @@ def explanation(code: FlagCode, data: Mapping[str, Any]) -> str:
         case FlagCode.JUST_ADULT:
             birthday = date_format(date.fromisoformat(data["adultOn"]), "DATE_FORMAT")
             return _("The 18th birthday was on %(date)s.") % {"date": birthday}
-        case _ if "recordedAt" in data:
-            at = display_moment(datetime.fromisoformat(data["recordedAt"]))
-            return _("%(meaning)s Recorded: %(at)s.") % {"meaning": MEANINGS[code], "at": at}
         case _:
             return str(MEANINGS[code])

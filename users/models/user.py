@@ -119,10 +119,6 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
     profile_changed_at = models.DateTimeField(_("profile changed at"), null=True, editable=False)
     # Set where name or birth date change while the user is active; null again after a review.
     identity_changed_at = models.DateTimeField(_("identity changed at"), null=True, editable=False)
-    # When a conversion was last recorded while the user was not active, and when first one that is older than the user:
-    # set by a trigger on conversions.
-    inactive_conversion_at = models.DateTimeField(_("conversion while not active"), null=True, editable=False)
-    early_conversion_at = models.DateTimeField(_("conversion older than the user"), null=True, editable=False)
     # The partner's mode, set by a trigger: here too for the indexes of the lists of staff.
     is_sandbox = models.BooleanField(_("sandbox"), db_default=False, editable=False)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
@@ -181,12 +177,6 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
                 condition=Q(status="active", identity_changed_at__isnull=False),
                 name="user_identity_changed",
             ),
-            # The filter by this risk flag.
-            models.Index(
-                fields=("is_sandbox", "id"),
-                condition=Q(inactive_conversion_at__isnull=False),
-                name="user_inactive_conversion",
-            ),
             # Those whose retention has run out, or will (users/records/retention.py).
             models.Index(
                 fields=("status_since", "id"),
@@ -231,17 +221,14 @@ class UserEvent(
         User,
         InsertEvent(),
         # Each change of profile or status moves the first, each review the second. Not what triggers keep of
-        # requirements and conversions, which have rows of their own.
+        # requirements, which have rows of their own.
         UpdateEvent(
             condition=pgtrigger.Condition(
                 "ROW(OLD.updated_at, OLD.identity_changed_at)"
                 " IS DISTINCT FROM ROW(NEW.updated_at, NEW.identity_changed_at)"
             )
         ),
-        exclude=[
-            *(*REQUIREMENT_COLUMNS, *FOLDED_COLUMNS, "status_reason_code"),
-            *("inactive_conversion_at", "early_conversion_at"),
-        ],
+        exclude=[*REQUIREMENT_COLUMNS, *FOLDED_COLUMNS, "status_reason_code"],
         context_field=pghistory.ContextJSONField(),
         context_id_field=None,
         append_only=False,  # our triggers do it, which cannot be disabled as pghistory's can

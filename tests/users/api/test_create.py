@@ -46,8 +46,6 @@ def test_a_created_user_is_stored_whole_and_belongs_to_the_partner(
         "answered_at": None,
         "queue_section": 1,
         "partner_wait": "0:00:00",
-        "early_conversion_at": None,
-        "inactive_conversion_at": None,
     }
 
 

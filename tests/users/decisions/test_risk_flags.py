@@ -7,7 +7,6 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
-from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from partners.db import statements
@@ -20,7 +19,6 @@ from users.decisions.risk_flags import (
     IDENTITY_FLAGS,
     FlagCode,
     RiskFlag,
-    having_flag,
     risk_flag_codes,
     risk_flags_for,
 )
@@ -29,7 +27,6 @@ from users.profile import addresses, field_rules
 
 Make = Callable[..., User]
 AFTER_A_DECISION = {FlagCode.CHANGED, FlagCode.PREVIOUSLY_REJECTED, FlagCode.PREVIOUSLY_SUSPENDED}
-OF_CONVERSIONS = {FlagCode.INACTIVE_CONVERSION, FlagCode.EARLY_CONVERSION}
 
 
 @pytest.fixture
@@ -289,44 +286,6 @@ def test_a_reinstated_user_was_previously_suspended_and_perhaps_rejected_before(
     assert codes(user) == {FlagCode.PREVIOUSLY_REJECTED, FlagCode.PREVIOUSLY_SUSPENDED}
 
 
-# Conversions
-
-
-def test_a_conversion_while_the_user_is_not_active_and_one_older_than_the_user_are_risk_flags(make: Make) -> None:
-    active, suspended = make(), make()
-    for user in (active, suspended):
-        factories.decide(user, Status.ACTIVE)
-    factories.add_conversions(active, [timezone.now()])
-    assert codes(active) == set()
-    move(suspended, Status.SUSPENDED)
-    before = User.objects.values("updated_at", "profile_changed_at", "status").get(pk=suspended.pk)
-    events = suspended.events.count()
-    # Both in one statement, as an import's.
-    factories.insert_conversions(
-        [
-            factories.ConversionFactory.build(user=suspended, created_at=timezone.now()),
-            factories.ConversionFactory.build(user=active, created_at=active.created_at - timedelta(seconds=1)),
-        ]
-    )
-    for user in (active, suspended):
-        user.refresh_from_db()
-    assert codes(suspended) == {FlagCode.INACTIVE_CONVERSION}
-    assert codes(active) == {FlagCode.EARLY_CONVERSION}
-    assert str(timezone.now().year) in only(suspended, FlagCode.INACTIVE_CONVERSION).why
-    assert "before the user was registered" in only(active, FlagCode.EARLY_CONVERSION).why
-    # The partner observes nothing.
-    assert User.objects.values("updated_at", "profile_changed_at", "status").get(pk=suspended.pk) == before
-    assert suspended.events.count() == events
-
-
-def test_the_few_with_a_conversion_while_not_active_are_found_by_an_index(db: None) -> None:
-    with planning_without("seqscan") as cursor:
-        users = having_flag(User.objects.filter(is_sandbox=False), FlagCode.INACTIVE_CONVERSION).values("pk")
-        statement, parameters = users.query.sql_with_params()
-        cursor.execute(f"EXPLAIN {statement}", parameters)
-        assert "user_inactive_conversion" in str(cursor.fetchall())
-
-
 # Readers
 
 
@@ -341,7 +300,7 @@ def test_readers_who_may_not_see_birth_dates_get_no_flag_on_them(make: Make) -> 
     }
     user = make(**unusual)
     make(**unusual)
-    everything = set(FlagCode) - AFTER_A_DECISION - OF_CONVERSIONS
+    everything = set(FlagCode) - AFTER_A_DECISION
     assert codes(user) == everything
     assert codes(user, sees_identity=False) == everything - IDENTITY_FLAGS
 
