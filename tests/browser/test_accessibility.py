@@ -17,8 +17,8 @@ from users.models import Staff, Status, StatusChange, User, UserEvent
 
 SERIOUS = {"serious", "critical"}
 PHONE = {"width": 390, "height": 844}
-# Of a card with six values, in CSS pixels.
-SHORT_CARD = 190
+# Of a card with six values, in CSS pixels, and of one that has four risk flags by name besides.
+SHORT_CARD, FLAGGED_CARD = 190, 270
 USERS = "/admin/users/user/"
 
 
@@ -129,9 +129,13 @@ def test_a_row_of_a_list_is_a_short_card_on_a_phone(
     login(page, "reviewer", path=USERS)
     for path in (USERS, "/admin/users/userevent/", "/admin/users/queueduser/"):
         page.goto(path)
-        heights = page.evaluate("[...document.querySelectorAll('.data-row')].map((row) => row.offsetHeight)")
-        assert len(heights) >= 3
+        heights, flagged = (
+            page.evaluate(f"[...document.querySelectorAll('{rows}')].map((row) => row.offsetHeight)")
+            for rows in (".data-row:not(:has(.bo-flags))", ".data-row:has(.bo-flags)")
+        )
+        assert len(heights) + len(flagged) >= 3
         assert max(heights) <= SHORT_CARD
+        assert max(flagged, default=0) <= FLAGGED_CARD
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ def invite(page: Page, email: str, role: str = "reviewer") -> str:
     """Fill in the form for a colleague; the link."""
     page.goto("/admin/users/staff/add/")
     page.get_by_label("Email address").fill(email)
-    page.get_by_label(role, exact=True).check()
+    page.locator(f"input[name=role][value={role}]").check()
     page.get_by_role("button", name="Invite", exact=True).click()
     return page.locator("#link").inner_text()
 
