@@ -102,6 +102,12 @@ class Records(RuleBasedStateMachine):
             self.release(number)
         self.erase(number)
 
+    @rule(number=USERS)
+    def end_long_ago_and_erase(self, number: int) -> None:
+        # The whole way in one step: few sequences of random ones go it.
+        self.end_then(number, datetime(2019, 7, 1, tzinfo=UTC))
+        self.release_all_and_erase(number)
+
     @rule(number=USERS, time=TIMES, add=st.sampled_from([factories.add_conversions, factories.add_documents]))
     def add_row(self, number: int, time: datetime, add: Any) -> None:
         if self.erased[number]:
