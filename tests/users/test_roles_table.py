@@ -661,7 +661,8 @@ def everything() -> list[tuple[str, str]]:
     with connection.cursor() as cursor:
         cursor.execute(" UNION ALL ".join(rows))
         found: list[tuple[str, str]] = cursor.fetchall()
-    return found
+    # Processes of PostgreSQL that read side by side end in any order.
+    return sorted(found)
 
 
 def is_login(response: Any) -> bool:
