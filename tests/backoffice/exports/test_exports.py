@@ -1,6 +1,7 @@
 """Exports: permissions, contents and the entries in the access log."""
 
 import csv
+import gc
 import io
 import json
 import re
@@ -33,6 +34,13 @@ from users.requirements.requirements import close_requirement
 FORM = "/admin/exports/"
 CSV, NDJSON = f"{FORM}users.csv", f"{FORM}users.ndjson"
 MAY = {"auditor", "superuser"}
+
+
+@pytest.fixture(autouse=True)
+def streams_end() -> Iterator[None]:
+    """A response that a test has not read to its end would keep its place among the downloads until it is collected."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture
