@@ -31,12 +31,13 @@ def snapshot() -> Iterator[None]:
     """Run all statements within on the database as it is now, read-only."""
     # An open transaction keeps its own isolation level.
     is_outermost = not connection.in_atomic_block
-    # Nobody acts: a context would come before the isolation level, which must be the first statement.
-    with acting(), response_timeout(STATEMENT_SECONDS), transaction.atomic(), connection.cursor() as cursor:
-        if is_outermost:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{STALLED_SECONDS}s'")
-        cursor.execute(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'")
+    with response_timeout(STATEMENT_SECONDS), transaction.atomic():
+        # A context would come before the isolation level, which must be the first statement.
+        with acting(), connection.cursor() as cursor:
+            if is_outermost:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{STALLED_SECONDS}s'")
+            cursor.execute(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'")
         yield
 
 

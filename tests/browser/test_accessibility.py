@@ -17,7 +17,7 @@ from users.models import Staff, Status, StatusChange, User, UserEvent
 
 SERIOUS = {"serious", "critical"}
 PHONE = {"width": 390, "height": 844}
-# Of a card with six values, in CSS pixels, and of one that has four risk flags by name besides.
+# The most that a card with six values is high, in CSS pixels, and one with four risk flags by name as well.
 SHORT_CARD, FLAGGED_CARD = 190, 270
 USERS = "/admin/users/user/"
 

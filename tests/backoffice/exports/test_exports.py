@@ -153,6 +153,12 @@ def test_a_list_is_recorded_before_its_first_byte(ada: User) -> None:
     assert record.request_id == response.headers["X-Request-Id"]
 
 
+@pytest.mark.parametrize("path", [CSV, NDJSON])
+def test_nobody_acts_once_a_download_has_ended(path: str, ada: User) -> None:
+    body(client_as("auditor").post(path))
+    assert connection.begin_with == ""  # type: ignore[attr-defined]
+
+
 def test_a_list_without_filters_is_recorded_as_all_users(ada: User) -> None:
     client_as("auditor").post(NDJSON)
     assert AccessRecord.objects.get().detail == "NDJSON of all users"
