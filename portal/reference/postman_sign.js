@@ -24,9 +24,10 @@ const apiKey = pm.variables.get("apiKey");
 const secret = pm.variables.get("secret");
 if (!apiKey || !secret) throw new Error("Set the collection's variables apiKey and secret.");
 
-// A run of the whole collection must not replace the key that runs it, or the secret of a webhook in use.
-if (/\/rotate(-secret)?$/.test(url.getPath()) && pm.variables.get("allowRotation") !== "true") {
-  console.log("Not sent: set the variable allowRotation to true to replace a key or a secret.");
+// A run of the whole collection must not end a key, such as the one that runs it, or replace a webhook's secret.
+const endsCredentials = /\/rotate(-secret)?$/.test(url.getPath()) || (method === "DELETE" && /\/api-keys\//.test(url.getPath()));
+if (endsCredentials && pm.variables.get("allowRotation") !== "true") {
+  console.log("Not sent: set the variable allowRotation to true to replace or revoke a key or a secret.");
   pm.execution.skipRequest();
 }
 

@@ -1,4 +1,4 @@
-"""The scripts of the Postman page: they sign as the vectors say, and what replaces a key is not sent unless allowed."""
+"""The scripts of the Postman page: they sign as the vectors say, and what ends a key is not sent unless allowed."""
 
 import json
 from typing import Any
@@ -57,10 +57,14 @@ def test_the_script_signs_every_vector(place: Workshop) -> None:
     assert len(vectors) > 30
 
 
-def test_what_replaces_a_key_or_a_secret_is_not_sent_unless_allowed(place: Workshop) -> None:
-    paths = ["/v1/sandbox/api-keys/rotate", "/v1/sandbox/webhooks/7/rotate-secret"]
-    assert sent(place, *(request("POST", path) for path in paths)) == [None, None]
-    allowed = sent(place, *(request("POST", path, variables={"allowRotation": "true"}) for path in paths))
+def test_what_ends_a_key_or_a_secret_is_not_sent_unless_allowed(place: Workshop) -> None:
+    guarded = [
+        ("POST", "/v1/sandbox/api-keys/rotate"),
+        ("DELETE", "/v1/sandbox/api-keys/psi_test_key_BBBBBBBB"),
+        ("POST", "/v1/sandbox/webhooks/7/rotate-secret"),
+    ]
+    assert sent(place, *(request(*one) for one in guarded)) == [None, None, None]
+    allowed = sent(place, *(request(*one, variables={"allowRotation": "true"}) for one in guarded))
     assert None not in allowed
 
 
