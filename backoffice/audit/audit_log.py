@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
-from django.urls import path
+from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
@@ -122,10 +122,11 @@ class AuditEntryAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         if request.method != "POST":
             return redirect("admin:partners_auditentry_changelist")
-        if (redirection := require_fresh_factor(request)) is not None:
-            return redirection
         names = [one.parameter_name for one in self.list_filter]
         given = {name: request.POST[name] for name in names if request.POST.get(name)}
+        back = reverse("admin:partners_auditentry_changelist", query=given)
+        if (redirection := require_fresh_factor(request, download_back=back)) is not None:
+            return redirection
         request.GET = QueryDict(urlencode(given))
         entries = self.get_changelist_instance(request).get_queryset(request)
         filters = ", ".join(f"{name} {value}" for name, value in given.items())

@@ -8,6 +8,7 @@ from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
@@ -33,7 +34,7 @@ def user_list(request: HttpRequest, extension: str) -> HttpResponseBase:
     """Send a list of users. A GET, such as after a login, leads to the form."""
     if request.method != "POST":
         return redirect("backoffice_exports")
-    if (redirection := require_fresh_factor(request)) is not None:
+    if (redirection := require_fresh_factor(request, download_back=reverse("backoffice_exports"))) is not None:
         return redirection
     form = user_lists.UserListForm(request.POST)
     if not form.is_valid():
@@ -57,7 +58,7 @@ def export_evidence_pack(request: HttpRequest, user_id: UUID) -> HttpResponseBas
     if request.method != "POST":
         context = {"title": _("Evidence pack"), "case_user": user, "parts": evidence_pack.parts()}
         return _render(request, "backoffice/exports/evidence_form.html", context)
-    if (redirection := require_fresh_factor(request)) is not None:
+    if (redirection := require_fresh_factor(request, download_back=_case_of(user))) is not None:
         return redirection
     record = record_access(request, AccessKind.EXPORTED, user=user, detail="Evidence pack")
     return downloads.download(
@@ -77,7 +78,7 @@ def export_person_copy(request: HttpRequest, user_id: UUID) -> HttpResponseBase:
     if request.method != "POST" or language not in person_copy.LANGUAGES:
         context = {"title": _("Person's copy"), "case_user": user, "parts": person_copy.parts()}
         return _render(request, "backoffice/exports/person_form.html", context)
-    if (redirection := require_fresh_factor(request)) is not None:
+    if (redirection := require_fresh_factor(request, download_back=_case_of(user))) is not None:
         return redirection
     record = person_copy.record_export(user=user, by=staff_of(request), request_id=request_id_of(request))
     return downloads.download(
@@ -86,6 +87,10 @@ def export_person_copy(request: HttpRequest, user_id: UUID) -> HttpResponseBase:
         name=f"copy-{user.pk}.zip",
         content_type="application/zip",
     )
+
+
+def _case_of(user: User) -> str:
+    return reverse("backoffice_case", args=(user.pk,))
 
 
 def _form_page(request: HttpRequest, form: user_lists.UserListForm) -> HttpResponse:

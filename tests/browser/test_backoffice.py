@@ -2,6 +2,7 @@
 
 import re
 import secrets
+import zipfile
 from collections.abc import Callable
 from importlib import import_module
 
@@ -16,7 +17,7 @@ from tests.browser.cases import Register, open_decision, transport_to
 from tests.support import totp
 from tests.support.client import PartnerClient
 from users.decisions.compliance import change_status
-from users.models import Staff, Status, User
+from users.models import AccessKind, AccessRecord, Staff, Status, User
 from users.staff_login.reauthentication import FRESH_SECONDS
 
 Login = Callable[..., Staff]
@@ -368,3 +369,22 @@ def test_regions_that_scroll_are_named_in_the_language_of_the_page(page: Page, l
     page.goto("/admin/users/queueduser/")
     expect(page.get_by_role("region", name="contenu défilant").first).to_be_attached()
     expect(page.get_by_role("region", name="scrollable content")).to_have_count(0)
+
+
+def test_after_a_fresh_factor_a_page_says_that_the_download_has_begun(
+    page: Page, login: Login, register: Register
+) -> None:
+    user = register()
+    login(page, "auditor", path=f"/admin/cases/{user.pk}/evidence/")
+    grow_stale(page)
+    page.get_by_role("button", name="Export evidence pack").click()
+    page.get_by_label("Code").fill(totp.code(periods=1))
+    with page.expect_download() as begun:
+        page.get_by_role("button", name="Confirm").click()
+    assert zipfile.is_zipfile(begun.value.path())
+    expect(page.get_by_role("heading", name="The download has begun")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", name="The download has begun")).to_be_visible()
+    page.get_by_role("link", name="Back to where you were").click()
+    page.wait_for_url(f"**{case_of(user)}")
+    assert AccessRecord.objects.filter(user=user, kind=AccessKind.EXPORTED).count() == 1

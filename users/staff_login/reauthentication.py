@@ -20,19 +20,25 @@ from users.staff_login.allauth_internals import keep_for_reauthentication, take_
 FRESH_SECONDS = 15 * 60
 # The session has the page that asked last, and how fresh a factor it needs.
 ASKED = "fresh_factor"
+# It has the POST of a download that a page starts (staff_login.views.begin_download).
+_DOWNLOAD = "fresh_factor.download"
 
 
-def require_fresh_factor(request: HttpRequest, *, within: int = FRESH_SECONDS) -> HttpResponse | None:
+def require_fresh_factor(
+    request: HttpRequest, *, within: int = FRESH_SECONDS, download_back: str = ""
+) -> HttpResponse | None:
     """None where a factor was verified within so many seconds; otherwise a redirect to the verification and back.
 
     A POST is stored, and executed after the verification. None while STAFF_MFA_REQUIRED is off.
+    download_back: where the POST answers with a file, which leaves the browser on the page before: the address to which
+    a page leads that starts the download.
     """
     if not settings.STAFF_MFA_REQUIRED or is_fresh(request, within=within):
         return None
     # Otherwise the POST of an earlier request could be executed.
     take_kept(request)
     if request.method == "POST":
-        state = {"path": request.path, "post": request.POST.urlencode(), "at": time.time()}
+        state = {"path": request.path, "post": request.POST.urlencode(), "at": time.time(), "back": download_back}
         keep_for_reauthentication(request, resume, state)
     # The page that asks says so.
     request.session[ASKED] = {"path": request.get_full_path(), "minutes": within // 60}
@@ -61,9 +67,23 @@ def _resume(request: HttpRequest, state: dict[str, Any], target: str | None) -> 
     if target != state["path"] or time.time() - state["at"] > FRESH_SECONDS:
         # The person has moved on to another page.
         return redirect(target or "admin:index")
+    if state["back"]:
+        request.session[_DOWNLOAD] = state
+        return redirect(reverse("staff_download", query={REDIRECT_FIELD_NAME: state["back"]}))
     request.method = "POST"
     request.path = request.path_info = state["path"]
     request.POST = QueryDict(state["post"])
     request.resolver_match = match = resolve(state["path"])
     response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
     return response
+
+
+def take_download(request: HttpRequest) -> tuple[str, QueryDict] | None:
+    """Return the address and the values of the POST that downloads, once: a page that is loaded again starts none."""
+    state = request.session.pop(_DOWNLOAD, None)
+    if state is None or time.time() - state["at"] > FRESH_SECONDS:
+        return None
+    values = QueryDict(state["post"], mutable=True)
+    # The page has a token of its own.
+    values.pop("csrfmiddlewaretoken", None)
+    return state["path"], values

@@ -19,6 +19,7 @@ urlpatterns = [
     path("factors/", mfa.index, name="mfa_index"),
     path("factors/code/", mfa.authenticate, name="mfa_authenticate"),
     path("factors/confirm/", mfa.reauthenticate, name="mfa_reauthenticate"),
+    path("factors/download/", views.begin_download, name="staff_download"),
     path("factors/app/", views.EnrolTOTP.as_view(), name="mfa_activate_totp"),
     path("factors/app/remove/", atomic(totp.deactivate_totp), name="mfa_deactivate_totp"),
     path("factors/passkeys/", webauthn.list_webauthn, name="mfa_list_webauthn"),

@@ -5,6 +5,7 @@ from typing import Any
 
 from allauth.account import views as account
 from allauth.account.forms import SetPasswordForm
+from allauth.account.utils import get_next_redirect_url
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.views import ActivateTOTPView
@@ -12,18 +13,19 @@ from allauth.mfa.webauthn.views import AddWebAuthnView, RemoveWebAuthnView
 from django.contrib import messages
 from django.contrib.auth import login
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from partners.db import audit
 from partners.db.history_context import set_context
 from users.models import Staff
-from users.staff_login import factors, invitations, sign_ins
+from users.staff_login import factors, invitations, reauthentication, sign_ins
 from users.staff_login.middleware import UNSEEN_CODES
 
 
@@ -66,6 +68,16 @@ def accept_invitation(request: HttpRequest) -> HttpResponse:
         audit.record(sign_ins.PASSWORD_CHANGED, object=staff.get_username())
     login(request, staff)
     return redirect("admin:index")
+
+
+@never_cache
+@require_safe
+def begin_download(request: HttpRequest) -> HttpResponse:
+    """Start the download that waited for a fresh factor, once, and lead back."""
+    path, values = reauthentication.take_download(request) or ("", QueryDict())
+    fields = [(name, value) for name, several in values.lists() for value in several]
+    context = {"path": path, "fields": fields, "back": get_next_redirect_url(request) or reverse("admin:index")}
+    return render(request, "account/download.html", context)
 
 
 class _EnrolView:

@@ -61,6 +61,13 @@ if (window.htmx) {
   document.addEventListener("DOMContentLoaded", () => document.querySelectorAll("form[data-once]").forEach(submitOnce));
 })();
 
+// A form with data-submits is submitted once the page is there: it answers with a file, and the page stays.
+(() => {
+  "use strict";
+
+  document.addEventListener("DOMContentLoaded", () => document.querySelector("form[data-submits]")?.requestSubmit());
+})();
+
 // SimpleBar's name for scrollable regions in the page's language: its own is English.
 // <div data-scrollable="the name">
 (() => {

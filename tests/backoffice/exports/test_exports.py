@@ -131,9 +131,16 @@ def test_after_the_second_factor_the_export_continues(ada: User, settings: Setti
     settings.STAFF_MFA_REQUIRED = True
     client = inside(enrolled("auditor"))
     grow_stale(client)
-    response = confirm(client, client.post(CSV, {"country": "CA"}))
-    assert b"ada" in body(response)
+    address = confirm(client, client.post(CSV, {"country": "CA"})).headers["Location"]
+    page = client.get(address).content.decode()
+    assert not AccessRecord.objects.exists()
+    assert f'href="{FORM}"' in page
+    [(action, fields)] = re.findall(r'<form method="post" action="([^"]+)" data-submits>(.*?)</form>', page, re.DOTALL)
+    given = dict(re.findall(r'name="(\w+)" value="([^"]*)"', fields))
+    assert given.keys() == {"csrfmiddlewaretoken", "country"}
+    assert b"ada" in body(client.post(action, given))
     assert AccessRecord.objects.get().detail == "CSV of country CA"
+    assert "data-submits" not in client.get(address).content.decode()
 
 
 def test_the_pack_of_an_unknown_user_is_not_found(ada: User) -> None:

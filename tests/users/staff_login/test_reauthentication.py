@@ -132,7 +132,7 @@ def test_what_waits_is_kept_without_the_processs_environment(partner: Partner) -
     issue(client, partner)
     kept = client.session["account_reauthentication_state"]
     assert kept.keys() == {"callback", "state"}
-    assert kept["state"].keys() == {"path", "post", "at"}
+    assert kept["state"].keys() == {"path", "post", "at", "back"}
 
 
 @pytest.mark.parametrize(
