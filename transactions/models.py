@@ -111,13 +111,15 @@ class Conversion(UserRow):
     to_currency = models.CharField(_("to currency"), max_length=10)
     to_amount = NumericField(_("to amount"))
     rate = NumericField(_("rate"))
+    # A risk flag of the user (users/decisions/risk_flags.py); said by what inserts, which reads the user anyway.
+    while_inactive = models.BooleanField(_("recorded while the user was not active"), db_default=False, editable=False)
 
     # The id and recorded_at are the database's: rows are not inserted by the ORM, which names all columns.
     serving_privileges = (
         "SELECT",
         (
             "INSERT (partner_id, user_id, is_sandbox, conversion_id, created_at, tiebreak, type, from_currency,"
-            " from_amount, to_currency, to_amount, rate)"
+            " from_amount, to_currency, to_amount, rate, while_inactive)"
         ),
     )
 
@@ -143,7 +145,12 @@ class Conversion(UserRow):
                 name="conversion_numbers",
             ),
         )
-        indexes = UserRow.Meta.indexes
+        indexes = (
+            *UserRow.Meta.indexes,
+            models.Index(
+                fields=("user", "recorded_at"), condition=Q(while_inactive=True), name="conversion_while_inactive"
+            ),
+        )
         triggers = (
             *append_only(),
             PermanentTrigger(

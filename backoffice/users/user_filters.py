@@ -20,7 +20,7 @@ from backoffice.lists.waiting_time import AgeState, hours_label, hours_of, limit
 from partners.models import Mode
 from users.cases.modes import in_mode
 from users.cases.search import MAX_USERS_OF_RECORDS, find_user_ids
-from users.decisions.risk_flags import TITLES, FlagCode, having_flag, is_visible, with_risk_flags
+from users.decisions.risk_flags import INDEXED_FLAGS, TITLES, FlagCode, having_flag, is_visible, with_risk_flags
 from users.models import AccessRecord, ChangedUser, Claim, QueueSection, Requirement, Status
 from users.models.columns import IDENTITY_PERMISSION
 
@@ -207,6 +207,11 @@ class RiskFlagsFilter(ChoiceFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
         seen = [code for code in FlagCode if is_visible(code, sees_identity=sees_identity(request))]
         return [*self.options, *((code.value, TITLES[code]) for code in seen)]
+
+    @property
+    def is_indexed(self) -> bool:
+        """Few users have some of them."""
+        return self.value() in INDEXED_FLAGS
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         wanted = self.value()

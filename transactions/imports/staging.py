@@ -42,16 +42,17 @@ _CREATE_STAGED = """
 _COPY = "COPY staged_conversion FROM STDIN"
 _COLUMNS = """
     partner_id, user_id, is_sandbox, conversion_id, created_at, type, from_currency, from_amount, to_currency,
-    to_amount, rate
+    to_amount, rate, while_inactive
 """
 # As a plain join, PostgreSQL may look users up by externalId alone, in the index of the staff's search: twice as slow,
 # and more where partners use the same ones. With LIMIT it uses the index of both columns.
 _STAGED = """
     SELECT p.id AS partner_id, u.id AS user_id, u.is_sandbox, s.conversion_id, s.created_at, s.type, s.from_currency,
-           s.from_amount::numeric, s.to_currency, s.to_amount::numeric, s.rate::numeric
+           s.from_amount::numeric, s.to_currency, s.to_amount::numeric, s.rate::numeric,
+           u.status <> 'active' AS while_inactive
       FROM staged_conversion s
       JOIN partners_partner p ON p.slug = s.partner
-     CROSS JOIN LATERAL (SELECT id, is_sandbox FROM users_user
+     CROSS JOIN LATERAL (SELECT id, is_sandbox, status FROM users_user
                           WHERE partner_id = p.id AND external_id = s.external_id LIMIT 1) AS u
 """
 # Ordered by conversionId, so that two imports of the same lines wait for each other and do not deadlock, and by line,

@@ -91,6 +91,7 @@ class Migration(migrations.Migration):
                 ('to_currency', models.CharField(max_length=10, verbose_name='to currency')),
                 ('to_amount', transactions.models.NumericField(verbose_name='to amount')),
                 ('rate', transactions.models.NumericField(verbose_name='rate')),
+                ('while_inactive', models.BooleanField(db_default=False, editable=False, verbose_name='recorded while the user was not active')),
                 ('partner', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner', verbose_name='partner')),
             ],
             options={
@@ -164,6 +165,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='conversion',
             index=models.Index(condition=models.Q(('is_sandbox', True)), fields=['id'], name='conversion_sandbox'),
+        ),
+        migrations.AddIndex(
+            model_name='conversion',
+            index=models.Index(condition=models.Q(('while_inactive', True)), fields=['user', 'recorded_at'], name='conversion_while_inactive'),
         ),
         migrations.AddConstraint(
             model_name='conversion',

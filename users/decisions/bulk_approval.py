@@ -16,7 +16,15 @@ from django.utils.translation import gettext as _
 from partners.refusals import RefusedError
 from users.decisions import compliance, proposals
 from users.decisions.changes import ConcurrentChanges
-from users.decisions.risk_flags import OTHERS, Weight, risk_flag_codes, same_email, same_person, weight_of
+from users.decisions.risk_flags import (
+    INACTIVE_CONVERSION,
+    OTHERS,
+    Weight,
+    risk_flag_codes,
+    same_email,
+    same_person,
+    weight_of,
+)
 from users.models import Proposal, Staff, Status, User
 
 MAX_CASES = 100
@@ -78,13 +86,18 @@ def users_with_unseen_flags(user_ids: Collection[UUID]) -> set[UUID]:
 
     Harmless flags do not count. A flag was seen where somebody who may decide has opened a page with risk flags, and
     since then neither the user nor another user with the same e-mail address or the same name and birth date was
-    created or changed. Flags that the approver may not see count too.
+    created or changed, nor a conversion recorded. Flags that the approver may not see count too.
     """
     pending = User.objects.filter(pk__in=user_ids, status=Status.PENDING_COMPLIANCE).annotate(
         # Anybody who may decide counts: they all see identity, and so all risk flags (users/staff/roles.py).
         opened_at=Func("pk", None, "status_since", function="users_opened_at", output_field=DateTimeField()),
         same_email_at=_last_change(same_email(OuterRef("email"), **OTHERS)),
         same_person_at=_last_change(same_person(OuterRef("name_key"), OuterRef("date_of_birth"), **OTHERS)),
+        conversion_at=Subquery(
+            User.objects.filter(INACTIVE_CONVERSION, pk=OuterRef("pk"))
+            .order_by("-conversions__recorded_at")
+            .values("conversions__recorded_at")[:1]
+        ),
     )
     unopened = [user for user in pending if not _is_opened(user)]
     codes_by_user = risk_flag_codes(unopened)
@@ -93,7 +106,7 @@ def users_with_unseen_flags(user_ids: Collection[UUID]) -> set[UUID]:
 
 def _is_opened(user: Any) -> bool:
     """Whether the last opening is at least as new as every change that may have caused a risk flag."""
-    changes = (user.profile_changed_at, user.same_email_at, user.same_person_at)
+    changes = (user.profile_changed_at, user.same_email_at, user.same_person_at, user.conversion_at)
     return user.opened_at is not None and all(change is None or change <= user.opened_at for change in changes)
 
 

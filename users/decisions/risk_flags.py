@@ -12,7 +12,20 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
-from django.db.models import BooleanField, Case, Exists, Func, OuterRef, Q, QuerySet, Subquery, TextField, Value, When
+from django.db.models import (
+    BooleanField,
+    Case,
+    Exists,
+    F,
+    Func,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    TextField,
+    Value,
+    When,
+)
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Lower
 from django.utils.formats import date_format
@@ -35,9 +48,11 @@ class FlagCode(StrEnum):
 
     PREVIOUSLY_REJECTED = "previouslyRejected"
     PREVIOUSLY_SUSPENDED = "previouslySuspended"
+    INACTIVE_CONVERSION = "inactiveConversion"
     SAME_PERSON = "samePerson"
     SAME_EMAIL = "sameEmail"
     CHANGED = "changed"
+    EARLY_CONVERSION = "earlyConversion"
     POSTAL_CODE = "postalCode"
     JUST_ADULT = "justAdult"
     CIRO_AFFILIATE = "ciroAffiliate"
@@ -65,15 +80,23 @@ _WEIGHT_LABELS = {
 
 # The flags of an earlier decision, by the status that it led to.
 _ADVERSE = {Status.REJECTED: FlagCode.PREVIOUSLY_REJECTED, Status.SUSPENDED: FlagCode.PREVIOUSLY_SUSPENDED}
-_WEIGHTS = dict.fromkeys(_ADVERSE.values(), Weight.GRAVE) | {FlagCode.CIRO_AFFILIATE: Weight.HARMLESS}
+_WEIGHTS = dict.fromkeys((*_ADVERSE.values(), FlagCode.INACTIVE_CONVERSION), Weight.GRAVE) | {
+    FlagCode.CIRO_AFFILIATE: Weight.HARMLESS
+}
+# Conversions are of the app above: only its relation to the user is named here.
+INACTIVE_CONVERSION = Q(conversions__while_inactive=True)
+# Few users have these, by an index.
+INDEXED_FLAGS = frozenset({FlagCode.INACTIVE_CONVERSION})
 # Flags that reveal something of a birth date or an address.
 IDENTITY_FLAGS = frozenset({FlagCode.POSTAL_CODE, FlagCode.SAME_PERSON, FlagCode.JUST_ADULT})
 TITLES: Mapping[FlagCode, Any] = {
     FlagCode.PREVIOUSLY_REJECTED: gettext_lazy("Previously rejected"),
     FlagCode.PREVIOUSLY_SUSPENDED: gettext_lazy("Previously suspended"),
+    FlagCode.INACTIVE_CONVERSION: gettext_lazy("Conversion while not active"),
     FlagCode.SAME_PERSON: gettext_lazy("Same name and birth date as another user"),
     FlagCode.SAME_EMAIL: gettext_lazy("Same email address as another user"),
     FlagCode.CHANGED: gettext_lazy("Changed since the last decision"),
+    FlagCode.EARLY_CONVERSION: gettext_lazy("Conversion older than the user"),
     FlagCode.POSTAL_CODE: gettext_lazy("Postal code outside the province"),
     FlagCode.JUST_ADULT: gettext_lazy("Just turned 18"),
     FlagCode.CIRO_AFFILIATE: gettext_lazy("CIRO affiliate"),
@@ -82,9 +105,11 @@ TITLES: Mapping[FlagCode, Any] = {
 MEANINGS: Mapping[FlagCode, Any] = {
     FlagCode.PREVIOUSLY_REJECTED: gettext_lazy("The user was rejected before, and the case reopened."),
     FlagCode.PREVIOUSLY_SUSPENDED: gettext_lazy("The user was suspended before."),
+    FlagCode.INACTIVE_CONVERSION: gettext_lazy("A conversion was recorded while the user was not active."),
     FlagCode.SAME_PERSON: gettext_lazy("Another user, of any partner, has this name and birth date."),
     FlagCode.SAME_EMAIL: gettext_lazy("Another user, of any partner, has this email address."),
     FlagCode.CHANGED: gettext_lazy("The partner changed the profile after staff had decided about it."),
+    FlagCode.EARLY_CONVERSION: gettext_lazy("A conversion is dated before the user was registered."),
     FlagCode.POSTAL_CODE: gettext_lazy("The postal code is not one of the province."),
     FlagCode.JUST_ADULT: gettext_lazy("The 18th birthday was within the last 30 days."),
     FlagCode.CIRO_AFFILIATE: gettext_lazy("The user is affiliated with a dealer that CIRO regulates."),
@@ -176,6 +201,7 @@ def _conditions() -> Mapping[FlagCode, Q]:
     fits: Any = Func(
         *("country", "province", "postal_code"), function="users_postal_code_fits", output_field=BooleanField()
     )
+    early = User.objects.filter(pk=OuterRef("pk"), conversions__created_at__lt=F("created_at"))
     today = field_rules.today()
     month_ago = today - timedelta(days=JUST_ADULT_DAYS)
     return {
@@ -183,6 +209,8 @@ def _conditions() -> Mapping[FlagCode, Q]:
         FlagCode.SAME_PERSON: Q(Exists(same_person(OuterRef("name_key"), OuterRef("date_of_birth"), **OTHERS))),
         FlagCode.SAME_EMAIL: Q(Exists(same_email(OuterRef("email"), **OTHERS))),
         FlagCode.CHANGED: Q(profile_changed_at__gt=decided_at),
+        FlagCode.INACTIVE_CONVERSION: Q(pk__in=User.objects.filter(INACTIVE_CONVERSION).values("pk")),
+        FlagCode.EARLY_CONVERSION: Q(Exists(early)),
         FlagCode.POSTAL_CODE: ~Q(fits),
         FlagCode.JUST_ADULT: Q(
             date_of_birth__gt=field_rules.latest_birth_of_adults(month_ago),
@@ -193,14 +221,14 @@ def _conditions() -> Mapping[FlagCode, Q]:
 
 
 def risk_flags_for(user: User, *, sees_identity: bool = True) -> list[RiskFlag]:
-    """The risk flags of a user, the gravest first, in at most four statements. sees_identity: see is_visible."""
+    """The risk flags of a user, the gravest first, in at most six statements. sees_identity: see is_visible."""
     codes = risk_flag_codes([user], sees_identity=sees_identity)[user.pk]
     decisions = _earlier_decisions(user) if not set(codes).isdisjoint(_ADVERSE.values()) else {}
     return [flag for code in codes if (flag := _flag(code, user, decisions))]
 
 
 def _flag(code: FlagCode, user: User, decisions: Mapping[FlagCode, StatusChange]) -> RiskFlag | None:
-    """A flag with its data; None where another user's row, which it was about, has just changed."""
+    """A flag with its data; None where the row that it was about has just changed or gone."""
     others = {"pk": user.pk, "is_sandbox": user.is_sandbox}
     match code:
         case FlagCode.PREVIOUSLY_REJECTED | FlagCode.PREVIOUSLY_SUSPENDED:
@@ -209,12 +237,26 @@ def _flag(code: FlagCode, user: User, decisions: Mapping[FlagCode, StatusChange]
             return _shared(code, same_person(Value(user.name_key), user.date_of_birth, **others))
         case FlagCode.SAME_EMAIL:
             return _shared(code, same_email(Value(user.email), **others))
-        case FlagCode.POSTAL_CODE:
-            return RiskFlag(code, {"province": user.province, "postalCode": user.postal_code})
-        case FlagCode.JUST_ADULT:
-            return RiskFlag(code, {"adultOn": field_rules.adult_on(user.date_of_birth).isoformat()})
+        case FlagCode.INACTIVE_CONVERSION:
+            return _dated(code, user.conversions.filter(while_inactive=True).order_by("-recorded_at"), "recorded_at")
+        case FlagCode.EARLY_CONVERSION:
+            return _dated(code, user.conversions.order_by("created_at"), "created_at")
         case _:
-            return RiskFlag(code, {})
+            return RiskFlag(code, _data_of_profile(code, user))
+
+
+def _data_of_profile(code: FlagCode, user: User) -> dict[str, Any]:
+    if code == FlagCode.POSTAL_CODE:
+        return {"province": user.province, "postalCode": user.postal_code}
+    if code == FlagCode.JUST_ADULT:
+        return {"adultOn": field_rules.adult_on(user.date_of_birth).isoformat()}
+    return {}
+
+
+def _dated(code: FlagCode, conversions: QuerySet[Any], moment: str) -> RiskFlag | None:
+    """A flag about the first of these conversions. moment: its column that is told."""
+    at: datetime | None = conversions.values_list(moment, flat=True).first()
+    return RiskFlag(code, {"at": at.isoformat()}) if at else None
 
 
 # Flags of earlier decisions
@@ -267,6 +309,11 @@ def _shared(code: FlagCode, others: QuerySet[User]) -> RiskFlag | None:
 
 # Texts
 
+_MOMENTS = {
+    FlagCode.INACTIVE_CONVERSION: gettext_lazy("The last one was recorded on %(at)s."),
+    FlagCode.EARLY_CONVERSION: gettext_lazy("The oldest one was made on %(at)s."),
+}
+
 
 def explanation(code: FlagCode, data: Mapping[str, Any]) -> str:
     """Why a flag is set, from its data."""
@@ -286,5 +333,7 @@ def explanation(code: FlagCode, data: Mapping[str, Any]) -> str:
         case FlagCode.JUST_ADULT:
             birthday = date_format(date.fromisoformat(data["adultOn"]), "DATE_FORMAT")
             return _("The 18th birthday was on %(date)s.") % {"date": birthday}
+        case FlagCode.INACTIVE_CONVERSION | FlagCode.EARLY_CONVERSION:
+            return str(_MOMENTS[code]) % {"at": display_moment(datetime.fromisoformat(data["at"]))}
         case _:
             return str(MEANINGS[code])

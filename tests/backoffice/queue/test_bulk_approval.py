@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from backoffice.access import record_opening
@@ -241,6 +242,15 @@ def test_an_opening_before_the_profile_changed_does_not_count(client: Client, ma
     client.get(f"/admin/cases/{user.pk}/")
     assert api.patch(f"/v1/users/{user.external_id}", {"city": "Ottawa"}).status == 200
     assert REFUSED in approve(client, choices(client))
+
+
+def test_an_opening_before_a_conversion_was_recorded_does_not_count(client: Client, make: Make) -> None:
+    user = make()
+    client.get(f"/admin/cases/{user.pk}/")
+    factories.add_conversions(user, [timezone.now()], while_inactive=True)
+    assert REFUSED in approve(client, choices(client))
+    client.get(f"/admin/cases/{user.pk}/")
+    assert "1 user was approved" in approve(client, choices(client))
 
 
 @pytest.mark.parametrize("page", ["cases/{}/", "users/user/{}/change/"])

@@ -377,13 +377,31 @@ def test_by_risk_flags(make: Make) -> None:
 def test_by_one_risk_flag(make: Make) -> None:
     make(externalId="affiliate", isCiroAffiliate=True, email="one@example.com", firstName="One")
     make(externalId="postal", province="ON", postalCode="H3B 2Y5", email="two@example.com", firstName="Two")
-    make(externalId="plain", email="three@example.com", firstName="Three")
+    traded = make(externalId="traded", email="three@example.com", firstName="Three")
+    factories.add_conversions(traded, [timezone.now()], while_inactive=True)
     client = client_as("reviewer")
-    for code, external_id in ((FlagCode.CIRO_AFFILIATE, "affiliate"), (FlagCode.POSTAL_CODE, "postal")):
+    for code, external_id in (
+        (FlagCode.CIRO_AFFILIATE, "affiliate"),
+        (FlagCode.POSTAL_CODE, "postal"),
+        (FlagCode.INACTIVE_CONVERSION, "traded"),
+    ):
         assert listed(client, flags=code.value) == [external_id]
     assert len(listed(client, flags="madeUp")) == 3
     # A viewer does not see this flag, and so cannot filter by it.
     assert len(listed(client_as("viewer"), flags="postalCode")) == 3
+
+
+def test_a_conversion_while_not_active_is_found_however_far_back_the_user_is(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded_lists, "MAX_EXAMINED_ROWS", 1)
+    *_others, traded = [make() for _ in range(3)]
+    factories.add_conversions(traded, [timezone.now()], while_inactive=True)
+    client = client_as("viewer")
+    assert listed(client, flags="inactiveConversion") == [traded.external_id]
+    users = client.get("/admin/users/user/?flags=inactiveConversion").content.decode()
+    assert traded.external_id in users
+    assert "Only a part" not in users
 
 
 def test_a_risk_flag_on_what_a_viewer_may_not_see_is_hidden(make: Make) -> None:

@@ -71,7 +71,10 @@ def test_several_reviewers_decided_for_reasons_that_the_case_page_offers(seeded:
 def test_pending_users_show_each_risk_flag(seeded: Partner) -> None:
     waiting = User.objects.filter(partner=seeded, status=Status.PENDING_COMPLIANCE)
     assert {flag.code for user in waiting for flag in risk_flags_for(user)} >= set(FlagCode) - {
-        FlagCode.PREVIOUSLY_SUSPENDED
+        FlagCode.PREVIOUSLY_SUSPENDED,
+        # The conversions of the demo are those of active users.
+        FlagCode.INACTIVE_CONVERSION,
+        FlagCode.EARLY_CONVERSION,
     }
     assert User.objects.filter(partner=seeded, identity_changed_at__isnull=False).exists()
 

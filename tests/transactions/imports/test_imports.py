@@ -25,6 +25,8 @@ from transactions.imports import importer as importing
 from transactions.imports import staging
 from transactions.imports.importer import Importer
 from transactions.imports.staging import Batch, Stored
+from transactions.models import Conversion
+from users.models import Status, User
 
 
 def test_lines_are_imported_and_listed_with_their_digits(
@@ -35,6 +37,19 @@ def test_lines_are_imported_and_listed_with_their_digits(
     assert [item["conversionId"] for item in items] == ["cv-2", "cv-1"]
     assert items[0]["to"] == {"currency": "USD", "amount": "71.500"}
     assert items[0]["createdAt"] == "2026-01-01T00:00:02.000000Z"
+
+
+def test_a_conversion_says_whether_its_user_was_active_when_it_was_recorded(
+    tmp_path: Path, line: Line, committed_partner: Partner
+) -> None:
+    user = User.objects.get(partner=committed_partner, external_id="payer")
+    assert user.status == Status.PENDING_COMPLIANCE
+    assert Result(write(tmp_path / "f", line(1))).counts == (1, 0, 0)
+    factories.decide(user, Status.ACTIVE)
+    # The first line is unchanged: what is recorded stays as it was.
+    assert Result(write(tmp_path / "f", line(1), line(2))).counts == (1, 1, 0)
+    recorded = Conversion.objects.filter(user=user).values_list("conversion_id", "while_inactive")
+    assert set(recorded) == {("cv-1", True), ("cv-2", False)}
 
 
 def test_the_same_file_again_is_counted_and_skipped(tmp_path: Path, line: Line) -> None:

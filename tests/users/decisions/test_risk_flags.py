@@ -7,6 +7,7 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from partners.db import statements
@@ -19,6 +20,7 @@ from users.decisions.risk_flags import (
     IDENTITY_FLAGS,
     FlagCode,
     RiskFlag,
+    having_flag,
     risk_flag_codes,
     risk_flags_for,
 )
@@ -27,6 +29,7 @@ from users.profile import addresses, field_rules
 
 Make = Callable[..., User]
 AFTER_A_DECISION = {FlagCode.CHANGED, FlagCode.PREVIOUSLY_REJECTED, FlagCode.PREVIOUSLY_SUSPENDED}
+OF_CONVERSIONS = {FlagCode.INACTIVE_CONVERSION, FlagCode.EARLY_CONVERSION}
 
 
 @pytest.fixture
@@ -286,6 +289,33 @@ def test_a_reinstated_user_was_previously_suspended_and_perhaps_rejected_before(
     assert codes(user) == {FlagCode.PREVIOUSLY_REJECTED, FlagCode.PREVIOUSLY_SUSPENDED}
 
 
+# Conversions
+
+
+def test_a_conversion_while_the_user_is_not_active_and_one_older_than_the_user_are_risk_flags(make: Make) -> None:
+    active, suspended = make(), make()
+    for user in (active, suspended):
+        factories.decide(user, Status.ACTIVE)
+        factories.add_conversions(user, [timezone.now()])
+        assert codes(user) == set()
+    move(suspended, Status.SUSPENDED)
+    factories.add_conversions(suspended, [timezone.now()], while_inactive=True)
+    factories.add_conversions(active, [active.created_at - timedelta(seconds=1)])
+    assert codes(suspended) == {FlagCode.INACTIVE_CONVERSION}
+    assert codes(active) == {FlagCode.EARLY_CONVERSION}
+    assert str(timezone.now().year) in only(suspended, FlagCode.INACTIVE_CONVERSION).why
+    assert str(active.created_at.year) in only(active, FlagCode.EARLY_CONVERSION).why
+
+
+def test_the_few_with_a_conversion_while_not_active_are_found_by_an_index(db: None) -> None:
+    # Without statistics of a large table, another index may look as cheap.
+    with planning_without("seqscan", "nestloop", "mergejoin") as cursor:
+        users = having_flag(User.objects.filter(is_sandbox=False), FlagCode.INACTIVE_CONVERSION).values("pk")
+        statement, parameters = users.query.sql_with_params()
+        cursor.execute(f"EXPLAIN {statement}", parameters)
+        assert "conversion_while_inactive" in str(cursor.fetchall())
+
+
 # Readers
 
 
@@ -300,7 +330,7 @@ def test_readers_who_may_not_see_birth_dates_get_no_flag_on_them(make: Make) -> 
     }
     user = make(**unusual)
     make(**unusual)
-    everything = set(FlagCode) - AFTER_A_DECISION
+    everything = set(FlagCode) - AFTER_A_DECISION - OF_CONVERSIONS
     assert codes(user) == everything
     assert codes(user, sees_identity=False) == everything - IDENTITY_FLAGS
 
