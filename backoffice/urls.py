@@ -52,5 +52,9 @@ urlpatterns: list[URLPattern] = [
     path("due-for-erasure/", _staff(record_views.due_for_erasure), name="backoffice_due_for_erasure"),
     path("dashboard/", _staff(dashboard), name="backoffice_dashboard"),
     path("exports/", _staff(exports.exports), name="backoffice_exports"),
+    path("exports/packs/", _staff(exports.export_evidence_packs), name="backoffice_evidence_packs"),
+    re_path(
+        r"^exports/(?P<name>decisions|access-log)\.csv$", _staff(exports.history_list), name="backoffice_history_list"
+    ),
     re_path(r"^exports/users\.(?P<extension>csv|ndjson)$", _staff(exports.user_list), name="backoffice_user_list"),
 ]

@@ -1,14 +1,19 @@
-"""The manifest of an evidence pack: the SHA-256 of each part, signed under EVIDENCE_SIGNING_KEY if it is set."""
+"""The manifest of an evidence pack, of one user or several: the SHA-256 of each part.
+
+It is signed under EVIDENCE_SIGNING_KEY if that is set.
+"""
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+from uuid import UUID
 
 import orjson
 from django.db import connection
 
 from backoffice.sections.sections import AttachedFile, Section, UnreadableFileError
+from partners.evidence import VERIFY
 from partners.evidence.keys import key_id, signing_key
 from users.models import AccessRecord, User
 
@@ -23,13 +28,17 @@ File = tuple[str, Iterator[bytes]]
 class Manifest:
     """Hashes the parts while they are sent.
 
-    attached: by the id of the row to which a file belongs, what its record has in the pack: `file`, the name there, and
-    `fileFault`, why it is not there or not whole.
+    attached: by the id of the row to which a file belongs, what its record has in the pack: `file`, the name in the
+    user's folder, and `fileFault`, why it is not there or not whole.
     """
 
-    def __init__(self, user: User, access: AccessRecord, *, is_for_person: bool = False) -> None:
-        """is_for_person: names no staff, and has the files whatever the exporter may download."""
-        self._user, self._access, self._is_for_person = user, access, is_for_person
+    def __init__(self, access: AccessRecord, users: Sequence[UUID], *, is_for_person: bool = False) -> None:
+        """users: whose records are in the pack. is_for_person: names no staff, and has the files whatever the exporter
+        may download.
+        """
+        self._access, self._users, self._is_for_person = access, users, is_for_person
+        self._folder = ""
+        self._left = MAX_FILES_BYTES
         self._parts = list[dict[str, Any]]()
         self._problems = list[dict[str, str]]()
         self._key = signing_key()
@@ -40,8 +49,13 @@ class Manifest:
         """The id of the key that signs; empty if the pack is unsigned."""
         return key_id(self._key.public_key()) if self._key else ""
 
+    def enter(self, folder: str) -> None:
+        """Add the following parts to a folder, which ends with a slash; empty: none."""
+        self._folder, self.attached = folder, {}
+
     def part(self, name: str, chunks: Iterable[bytes]) -> File:
         """Return a part, whose hash is in the manifest once its chunks have been read."""
+        name = self._folder + name
         return name, self._hashed(name, chunks)
 
     def _hashed(self, name: str, chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -52,7 +66,7 @@ class Manifest:
             yield chunk
         self._parts.append({"name": name, "bytes": size, "sha256": digest.hexdigest()})
 
-    def files_of(self, section: Section) -> Iterator[File]:
+    def files_of(self, section: Section, user: User) -> Iterator[File]:
         """Yield the files of a section, if the exporter may download them.
 
         A file that cannot be read is left out; one that fails later ends there. Both are problems in the manifest.
@@ -61,12 +75,11 @@ class Manifest:
             return
         if not self._is_for_person and not self._access.staff.has_perm(section.files_permission):
             return
-        left = MAX_FILES_BYTES
-        for file in section.files(self._user, self._access.request_id):
-            if file.size_bytes > left:
+        for file in section.files(user, self._access.request_id):
+            if file.size_bytes > self._left:
                 self._add_fault(file, None, TOO_LARGE)
                 continue
-            left -= file.size_bytes
+            self._left -= file.size_bytes
             chunks = file.chunks()
             try:
                 first = next(chunks)
@@ -87,14 +100,17 @@ class Manifest:
 
     def _add_fault(self, file: AttachedFile, name: str | None, code: str) -> None:
         self.attached[file.row_id] = {"file": name, "fileFault": code}
-        self._problems.append({"name": file.name, "fault": code})
+        self._problems.append({"name": self._folder + file.name, "fault": code})
 
     def files(self) -> Iterator[File]:
-        """Yield the manifest and, if there is a key, its signature. No part may be added after this."""
+        """Yield what verifies the pack, the manifest and, if there is a key, its signature: the last of the pack."""
+        self.enter("")
+        yield self.part(VERIFY.name, (VERIFY.read_bytes(),))
+        first, *others = map(str, self._users)
         exporter = {"exportedBy": self._access.staff.get_username(), "requestId": self._access.request_id}
         about = {
             "format": FORMAT,
-            "userId": str(self._user.pk),
+            **({"userId": first} if not others else {"userIds": [first, *others]}),
             "exportedAt": self._access.created_at,
             **({} if self._is_for_person else exporter),
             "signedBy": {"algorithm": "Ed25519", "keyId": self.key_id} if self._key else None,

@@ -23,11 +23,10 @@ from backoffice.exports.evidence_words import REQUIREMENT_WORDS, Words, heading,
 from backoffice.exports.records import SUBMITTED, USER, Record, camel_case, dump, records
 from backoffice.sections.sections import Section
 from backoffice.sections.transaction_sections import SECTIONS
-from partners.evidence import VERIFY
 from users.models import AccessRecord, DecisionBasis, RequirementResponse, User, UserEvent
 from users.records.holds import is_held
 
-_DECISION = {
+DECISION = {
     "at": "created_at",
     "from": "from_status",
     "to": "to_status",
@@ -145,7 +144,7 @@ def _of_kind(what: str, bases: Iterator[Record]) -> Iterator[Record]:
 def _decisions(user: User) -> Iterator[Record]:
     """Yield the decisions, each with the profile on which it was made: that of the event that the decision caused."""
     moves = _moves(user)
-    for decision in records(user.status_changes.order_by("id"), _DECISION):
+    for decision in records(user.status_changes.order_by("id"), DECISION):
         yield decision | {"profile": next((one for status, one in moves if status == decision["to"]), {})}
 
 
@@ -202,12 +201,18 @@ def section_records(section: Section, manifest: Manifest | None, user: User) -> 
 
 def files(user_id: UUID, access: AccessRecord) -> Iterator[File]:
     """Yield the files of the pack, each to be read before the next. access: the export's entry in the access log."""
+    manifest = Manifest(access, [user_id])
+    yield from files_of(user_id, access, manifest)
+    yield from manifest.files()
+
+
+def files_of(user_id: UUID, access: AccessRecord, manifest: Manifest) -> Iterator[File]:
+    """Yield what a pack has of this user: files, page and data."""
     user = User.objects.get(pk=user_id)
     [profile] = records(User.objects.filter(pk=user_id), USER)
-    manifest = Manifest(user, access)
     # First, so that the page can say which files are missing.
     for section in SECTIONS:
-        yield from manifest.files_of(section)
+        yield from manifest.files_of(section, user)
     head = {
         "exportedAt": access.created_at,
         "exportedBy": access.staff.get_username(),
@@ -229,14 +234,12 @@ def written(
     template: str,
     context: Mapping[str, Any],
 ) -> Iterator[File]:
-    """Yield the parts of a pack that are written from the database, its manifest and what verifies it.
+    """Yield the parts of a pack that are written from the database.
 
     head: of data.json, before the lists. template, context: of the page; `profile` is a record.
     """
     yield manifest.part("index.html", in_chunks(_page(user, manifest, parts, template, context)))
     yield manifest.part("data.json", in_chunks(_json(user, head, parts)))
-    yield manifest.part(VERIFY.name, (VERIFY.read_bytes(),))
-    yield from manifest.files()
 
 
 def _json(user: User, head: Mapping[str, Any], parts: Sequence[Part]) -> Iterator[str]:

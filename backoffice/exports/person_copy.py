@@ -63,8 +63,8 @@ def record_export(*, user: User, by: Staff, request_id: str = "") -> AccessRecor
 def archive_files(user_id: UUID, access: AccessRecord, language: str) -> Iterator[tuple[str, Iterator[bytes]]]:
     """Yield the files of the copy, each to be read before the next. language: of the page, one of LANGUAGES."""
     user = User.objects.get(pk=user_id)
-    manifest = Manifest(user, access, is_for_person=True)
-    yield from manifest.files_of(ISSUED_DOCUMENTS)
+    manifest = Manifest(access, [user_id], is_for_person=True)
+    yield from manifest.files_of(ISSUED_DOCUMENTS, user)
     [about] = records(User.objects.filter(pk=user_id), _PROFILE | SUBMITTED)
     profile = about | {"status": user.status, "statusReason": status_reason(user.status, user.status_reason_code)}
     with translation.override(language):
@@ -79,6 +79,7 @@ def archive_files(user_id: UUID, access: AccessRecord, language: str) -> Iterato
     )
     for name, chunks in files:
         yield name, _in_language(chunks, language)
+    yield from manifest.files()
 
 
 def _in_language(chunks: Iterator[bytes], language: str) -> Iterator[bytes]:

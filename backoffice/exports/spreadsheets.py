@@ -34,4 +34,6 @@ def csv_file(headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator
 def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if value is None:
+        return ""
     return _FORMULA.sub(r"\1'", value.isoformat() if isinstance(value, date) else str(value))

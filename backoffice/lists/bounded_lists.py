@@ -253,10 +253,12 @@ class BackOfficeAdmin(_ModelAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """The list; after a query that is invalid or takes too long, the bare list and a message.
 
-        Raises PermissionDenied for an action of somebody who has none.
+        Raises PermissionDenied for an action that the person does not have.
         """
-        if request.method == "POST" and self.has_view_permission(request) and not self.get_actions(request):
-            raise PermissionDenied
+        if request.method == "POST" and self.has_view_permission(request):
+            actions = self.get_actions(request)
+            if not actions or not actions.keys() >= {*request.POST.getlist("action")} - {""}:
+                raise PermissionDenied
         if any("\0" in text for name, values in request.GET.lists() for text in (name, *values)):
             return _bare_list(request, _("Null characters are not allowed."))
         if ERROR_FLAG in request.GET:

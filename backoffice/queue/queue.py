@@ -200,7 +200,7 @@ class AskedUserAdmin(CaseListAdmin):
     ordering = ("requirements_due_at", "id")
     order_note = gettext_lazy("by when the answer is due")
     # Nothing is approved while the partner has to answer.
-    actions = ("claim_selected", "release_selected")
+    actions = ("claim_selected", "release_selected", "export_selected")
     empty_title = gettext_lazy("No partner is asked")
     empty_text = gettext_lazy("A user appears here when compliance asks the partner, until the partner answers.")
 
@@ -228,7 +228,7 @@ class ChangedUserAdmin(CaseListAdmin):
     # The order of the index user_identity_changed.
     ordering = ("identity_changed_at", "id")
     # Approval is of users who wait for their first decision.
-    actions = ("claim_selected", "release_selected")
+    actions = ("claim_selected", "release_selected", "export_selected")
     empty_title = gettext_lazy("Nobody to review")
     empty_text = gettext_lazy("An active user appears here when the partner changes the name or the birth date.")
 

@@ -23,6 +23,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from backoffice.access import request_id_of, staff_of
 from backoffice.case.forms import DecisionForm
+from backoffice.exports.views import packs_page
 from backoffice.lists.badges import badge, icon_and_text
 from backoffice.lists.cells import labelled
 from backoffice.lists.date_formatting import moment
@@ -67,7 +68,7 @@ QUEUE_ORDER = ("queue_section", "section_since", "id")
 class CaseActionsAdmin(ReadOnlyAdmin):
     """A list of users with actions for those who may claim and decide."""
 
-    actions: tuple[str, ...] = ("claim_selected", "release_selected", "approve_selected")
+    actions: tuple[str, ...] = ("claim_selected", "release_selected", "approve_selected", "export_selected")
     search_fields = ("id", "external_id", "email", "first_name", "last_name")
     search_help_text = gettext_lazy("Name, email or its domain, external ID, user ID or birth date")
     # An action is bounded, and on rows that the person has seen.
@@ -138,6 +139,19 @@ class CaseActionsAdmin(ReadOnlyAdmin):
             return self._approve(request, form)
         context = self.admin_site.each_context(request) | confirmation(request, users, form, flags)
         return TemplateResponse(request, "admin/users/user/approve_selected.html", context)
+
+    def has_export_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("users.export_user")
+
+    @admin.action(description=gettext_lazy("Evidence packs …"), permissions=["export"])
+    def export_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> HttpResponse | None:
+        """Show of which users the packs will be."""
+        users = self._selected(request)
+        return (
+            packs_page(request, users, _("Chosen from a list"), back=request.get_full_path(), is_chosen=True)
+            if users
+            else None
+        )
 
     def _approve(self, request: HttpRequest, form: DecisionForm) -> HttpResponse | None:
         texts = dict.fromkeys(request.POST.getlist("chosen"))

@@ -116,7 +116,7 @@ def read(file: BinaryIO, entries: dict[str, tuple[zipfile.ZipInfo, int]], name: 
 
 
 def verify(file: BinaryIO, public_key: Ed25519PublicKey | None) -> tuple[str, str, int]:
-    """Return user, time and number of parts of a pack. Raises NotVerifiedError, or others for a damaged archive."""
+    """Return users, time and number of parts of a pack. Raises NotVerifiedError, or others for a damaged archive."""
     entries = entries_of(file)
     manifest = read(file, entries, MANIFEST)
     if public_key is not None:
@@ -126,9 +126,9 @@ def verify(file: BinaryIO, public_key: Ed25519PublicKey | None) -> tuple[str, st
             text = "The signature does not fit: another key signed, or the manifest was altered."
             raise NotVerifiedError(text) from None
     content = json.loads(manifest)
-    user, time, parts = content["userId"], content["exportedAt"], content["parts"]
+    users, time, parts = content.get("userIds") or [content["userId"]], content["exportedAt"], content["parts"]
     # Printed below.
-    is_plain = re.fullmatch(r"[0-9a-f-]{36}", user) and re.fullmatch(r"[0-9T:.Z+-]{10,40}", time)
+    is_plain = all(re.fullmatch(r"[0-9a-f-]{36}", user) for user in users) and re.fullmatch(r"[0-9T:.Z+-]{10,40}", time)
     require(is_plain, "The manifest is not one of the service.")
     listed = {part["name"]: (part["bytes"], part["sha256"]) for part in parts}
     present = entries.keys() - {MANIFEST, SIGNATURE}
@@ -140,7 +140,7 @@ def verify(file: BinaryIO, public_key: Ed25519PublicKey | None) -> tuple[str, st
         for chunk in chunks_of(file, *entries[name]):
             digest.update(chunk)
         require(digest.hexdigest() == expected, f"Altered: {name}.")
-    return user, time, len(parts)
+    return f"User {users[0]}" if len(users) == 1 else f"{len(users)} users", time, len(parts)
 
 
 def public_key_of(path: str) -> Ed25519PublicKey:
@@ -169,14 +169,14 @@ def main(arguments: list[str]) -> int | str | None:
         return f"NOT VERIFIED: {error}"
     try:
         with Path(arguments[0]).open("rb") as file:
-            user, time, count = verify(file, key)
+            users, time, count = verify(file, key)
     except NotVerifiedError as error:
         return f"REFUSED: {error}"
     except OSError:
         return "REFUSED: The pack's file cannot be read."
     except Exception as error:  # noqa: BLE001 - whatever fails, the pack is not verified
         return f"REFUSED: The archive or its manifest is damaged ({type(error).__name__})."
-    print(f"User {user}, exported at {time}: {count} parts are unchanged.")
+    print(f"{users}, exported at {time}: {count} parts are unchanged.")
     print("The signature is the service's." if key else "NOT VERIFIED: no public key was given.")
     return 0 if key else 2
 

@@ -789,6 +789,10 @@ class Migration(migrations.Migration):
             model_name='accessrecord',
             index=models.Index(fields=['staff', 'id'], name='access_by_staff'),
         ),
+        migrations.AddIndex(
+            model_name='accessrecord',
+            index=models.Index(fields=['created_at', 'id'], name='access_by_time'),
+        ),
         migrations.AddConstraint(
             model_name='accessrecord',
             constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['opened', 'claimed', 'released', 'reviewed', 'exported'])), name='access_kind_known'),

@@ -135,6 +135,8 @@ class AccessRecord(models.Model):
         indexes = (
             models.Index(fields=("user", "id"), name="access_of_user"),
             models.Index(fields=("staff", "id"), name="access_by_staff"),
+            # The export of a period.
+            models.Index(fields=("created_at", "id"), name="access_by_time"),
         )
         constraints = (
             models.CheckConstraint(condition=Q(kind__in=AccessKind.values), name="access_kind_known"),

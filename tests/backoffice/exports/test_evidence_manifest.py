@@ -42,6 +42,11 @@ def document(create_user: Callable[..., Response], folder: Path) -> Document:
 
 def export(user: User, role: str = "auditor") -> Pack:
     response: Any = client_as(role).post(f"/admin/cases/{user.pk}/evidence/")
+    return unzipped(response)
+
+
+def unzipped(response: Any) -> Pack:
+    assert response.status_code == 200, response.status_code
     with zipfile.ZipFile(io.BytesIO(b"".join(response.streaming_content))) as archive:
         assert archive.testzip() is None
         return {name: archive.read(name) for name in archive.namelist()}

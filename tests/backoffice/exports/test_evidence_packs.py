@@ -1,0 +1,181 @@
+"""The evidence packs of several users in one archive."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from django.test import Client
+from pytest_django import Settings
+
+from backoffice.exports import evidence_manifest, evidence_packs
+from tests import factories
+from tests.backoffice.exports.test_evidence_manifest import Pack, altered, key, manifest_of, unzipped, verdict  # noqa: F401
+from tests.support.client import Response
+from tests.support.documents import LONG, add_document, path_of
+from tests.support.staff import client_as, client_of
+from tests.users.staff_login.test_login import enrolled, inside
+from tests.users.staff_login.test_reauthentication import confirm, grow_stale
+from users.models import AccessRecord, Status, User
+from users.records.holds import place_hold
+
+PACKS = "/admin/exports/packs/"
+
+
+@pytest.fixture
+def users(create_user: Callable[..., Response]) -> list[User]:
+    """Two users: of Ada's name and of one that a spreadsheet would run."""
+    made = [create_user(externalId="ada"), create_user(externalId="=bob", firstName="Bob")]
+    return [User.objects.get(pk=one.json()["userId"]) for one in made]
+
+
+def export(client: Client, **sent: Any) -> Pack:
+    return unzipped(client.post(PACKS, sent | {"confirmed": "yes"}))
+
+
+def test_each_user_has_a_folder_with_what_a_single_pack_has(users: list[User], folder: Path) -> None:
+    add_document(users[0], LONG)
+    client = client_as("auditor")
+    pack = export(client, user=[user.pk for user in users])
+    single = unzipped(client.post(f"/admin/cases/{users[0].pk}/evidence/"))
+    of_first = {name.partition("/")[2] for name in pack if name.startswith(f"{users[0].pk}/")}
+    assert of_first == single.keys() - {"verify.py", "manifest.json", "manifest.sig"}
+    rest = {name for name in pack if not name.startswith(tuple(str(user.pk) for user in users))}
+    assert rest == {"index.csv", "index.html", "verify.py", "manifest.json"}
+    for user in users:
+        assert json.loads(pack[f"{user.pk}/data.json"])["user"]["externalId"] == user.external_id
+
+
+def test_the_index_names_each_user_and_leads_to_the_pages(users: list[User], folder: Path) -> None:
+    document = add_document(users[0], LONG)
+    path_of(folder, document).unlink()
+    place_hold(user_id=users[0].pk, by=factories.StaffFactory.create(role="reviewer"), reason="Litigation.")
+    pack = export(client_as("auditor"), user=[user.pk for user in users])
+    first, second = csv.DictReader(io.StringIO(pack["index.csv"].decode("utf-8-sig")))
+    assert first == {
+        "name": users[0].full_name,
+        "externalId": "ada",
+        "userId": str(users[0].pk),
+        "partner": users[0].partner.slug,
+        "mode": "live",
+        "status": "pendingCompliance",
+        "held": "true",
+        "folder": f"{users[0].pk}/",
+        "files": "0",
+        "faults": "1",
+    }
+    assert (second["externalId"], second["held"], second["faults"]) == ("'=bob", "false", "0")
+    page = pack["index.html"].decode()
+    assert set(re.findall(r'href="([^"]*)"', page)) == {"index.csv"} | {f"{one.pk}/index.html" for one in users}
+    for text in (
+        "Evidence packs of 2 users",
+        "Chosen from a list",
+        "held",
+        "1 missing or not whole",
+        users[1].full_name,
+    ):
+        assert text in page
+
+
+def test_one_signature_holds_for_all_of_it(
+    key: Ed25519PrivateKey,  # noqa: F811
+    users: list[User],
+    folder: Path,
+    tmp_path: Path,
+) -> None:
+    add_document(users[1], LONG)
+    pack = export(client_as("auditor"), user=[user.pk for user in users])
+    assert manifest_of(pack)["userIds"] == [str(user.pk) for user in users]
+    status, text = verdict(tmp_path, pack)
+    assert (status, text.startswith("2 users, exported at")) == (0, True), text
+    for name in (f"{users[0].pk}/data.json", "index.csv"):
+        status, text = verdict(tmp_path, altered(pack, name))
+        assert (status, f"Altered: {name}" in text) == (1, True), text
+
+
+def test_the_limit_on_files_is_of_the_whole_archive(
+    users: list[User], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [add_document(user, LONG) for user in users]
+    monkeypatch.setattr(evidence_manifest, "MAX_FILES_BYTES", len(LONG) + 1)
+    [fault] = manifest_of(export(client_as("auditor"), user=[user.pk for user in users]))["faults"]
+    assert fault == {"name": f"{users[1].pk}/documents/{documents[1].document_id}.pdf", "fault": "too large"}
+
+
+def test_each_user_has_an_entry_in_the_access_log(users: list[User]) -> None:
+    auditor = factories.StaffFactory.create(role="auditor")
+    pack = export(client_of(auditor), user=[user.pk for user in users])
+    records = AccessRecord.objects.order_by("id")
+    assert [(one.kind, one.user, one.staff) for one in records] == [("exported", user, auditor) for user in users]
+    [request_id] = {one.request_id for one in records}
+    assert {one.detail for one in records} == {"Evidence packs (2): users chosen from a list"}
+    for user in users:
+        [access] = json.loads(pack[f"{user.pk}/data.json"])["accesses"]
+        assert access["requestId"] == request_id
+
+
+def test_a_form_chooses_and_the_page_shows_whom_before(users: list[User]) -> None:
+    factories.decide(users[1], Status.ACTIVE)
+    client = client_as("auditor")
+    page = client.post(PACKS, {"status": "active"}).content.decode()
+    assert "Evidence pack of 1 user" in page
+    assert "Status: Active" in page
+    assert users[1].full_name in page
+    assert users[0].full_name not in page
+    assert not AccessRecord.objects.exists()
+    fields = dict(re.findall(r'<input type="hidden" name="(status|confirmed)" value="([^"]*)">', page))
+    assert fields == {"status": "active", "confirmed": "yes"}
+    assert manifest_of(export(client, **fields))["userId"] == str(users[1].pk)
+    assert AccessRecord.objects.get().detail == "Evidence packs (1): status active"
+
+
+def test_users_are_chosen_in_a_list(users: list[User]) -> None:
+    page = client_as("auditor").post(
+        "/admin/users/user/?status__exact=pendingCompliance",
+        {"action": "export_selected", "_selected_action": [str(user.pk) for user in users]},
+    )
+    text = page.content.decode()
+    assert set(re.findall(r'name="user" value="([^"]*)"', text)) == {str(user.pk) for user in users}
+    assert 'name="back" value="/admin/users/user/?status__exact=pendingCompliance"' in text
+
+
+def test_after_the_second_factor_a_page_leads_back_to_the_list(users: list[User], settings: Settings) -> None:
+    settings.STAFF_MFA_REQUIRED = True
+    client = inside(enrolled("auditor"))
+    grow_stale(client)
+    sent = {"user": [user.pk for user in users], "confirmed": "yes", "back": "/admin/users/user/?q=a"}
+    page = client.get(confirm(client, client.post(PACKS, sent)).headers["Location"]).content.decode()
+    assert 'href="/admin/users/user/?q=a"' in page
+    assert set(re.findall(r'name="user" value="([^"]*)"', page)) == {str(user.pk) for user in users}
+    assert not AccessRecord.objects.exists()
+
+
+@pytest.mark.parametrize("back", ["//evil.example", "https://evil.example/", "javascript:alert(1)"])
+def test_the_way_back_stays_here(back: str, users: list[User]) -> None:
+    assert "evil" not in (page := client_as("auditor").post(PACKS, {"back": back}).content.decode())
+    assert "javascript:alert" not in page
+
+
+def test_more_users_than_the_limit_are_refused_with_what_to_do(
+    users: list[User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence_packs, "MAX_USERS", 1)
+    response = client_as("auditor").post(PACKS, {"confirmed": "yes"})
+    assert "More than 1 users" in (page := response.content.decode())
+    assert 'name="confirmed"' not in page
+    assert not AccessRecord.objects.exists()
+
+
+def test_nobody_found_says_so(users: list[User]) -> None:
+    page = client_as("auditor").post(PACKS, {"status": "closed", "confirmed": "yes"}).content.decode()
+    assert "No user matches" in page
+    assert 'name="confirmed"' not in page
+
+
+def test_a_malformed_id_is_refused(users: list[User]) -> None:
+    assert client_as("auditor").post(PACKS, {"user": "ada"}).status_code == 400
