@@ -74,7 +74,7 @@ GRANTS = {
     | {
         (
             "INSERT (conversion_id, created_at, from_amount, from_currency, is_sandbox, partner_id, rate, tiebreak,"
-            " to_amount, to_currency, type, user_id)"
+            " to_amount, to_currency, type, user_id, while_inactive)"
         )
     },
     "transactions_document": ADD,
