@@ -3,14 +3,13 @@ import django.db.models.deletion
 import django.db.models.functions.datetime
 import partners.db.triggers
 import pgtrigger.compiler
-import pgtrigger.migrations
 import transactions.models
 import uuid
 from decimal import Decimal
 from django.conf import settings
 from django.db import migrations, models
 
-from partners.db.operations import set_storage
+from partners.db.operations import AddTriggers, set_storage
 
 STORAGE = {
     "transactions_conversion": {
@@ -45,11 +44,27 @@ class Migration(migrations.Migration):
                 ('size_bytes', models.BigIntegerField(verbose_name='size in bytes')),
                 ('sha256', models.BinaryField(max_length=32, verbose_name='SHA-256')),
                 ('storage_name', models.CharField(max_length=100, unique=True)),
+                ('partner', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner', verbose_name='partner')),
+                ('user', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='%(class)ss', to='users.user', verbose_name='user')),
             ],
             options={
                 'verbose_name': 'document',
                 'verbose_name_plural': 'documents',
                 'permissions': (('download_document', 'Can download documents'),),
+                'indexes': [
+                    models.Index(condition=models.Q(('is_sandbox', False)), fields=['id'], name='document_live'),
+                    models.Index(condition=models.Q(('is_sandbox', True)), fields=['id'], name='document_sandbox'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('user', 'created_at', 'tiebreak'), name='document_page'),
+                    models.CheckConstraint(condition=models.Q(('tiebreak__gte', 0)), name='document_tiebreak_positive'),
+                    models.CheckConstraint(condition=models.Q(('created_at__gte', datetime.datetime(1, 1, 1, 0, 0, tzinfo=datetime.timezone.utc)), ('created_at__lt', datetime.datetime(9999, 12, 31, 0, 0, tzinfo=datetime.timezone.utc))), name='document_created_at_written'),
+                    models.CheckConstraint(condition=models.Q(('type__in', ['accountStatement', 'tradeConfirmation', 'taxSlip', 'agreement'])), name='document_type_known'),
+                    models.CheckConstraint(condition=models.Q(('title__regex', '^[^\\u0001-\\u001F\\u007F-\\u009F]+$')), name='document_title_readable'),
+                    models.CheckConstraint(condition=models.Q(('content_type__regex', '^[a-z0-9.+-]+/[a-z0-9.+-]+$')), name='document_content_type_form'),
+                    models.CheckConstraint(condition=models.Q(('size_bytes__gte', 1)), name='document_not_empty'),
+                    models.CheckConstraint(condition=models.Q(('sha256__length', 32)), name='document_sha256_length'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -75,6 +90,13 @@ class Migration(migrations.Migration):
                 ('unchanged', models.BigIntegerField(db_default=0)),
                 ('rejected', models.BigIntegerField(db_default=0)),
             ],
+            options={
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('kind__in', ['conversions', 'documents'])), name='run_kind_known'),
+                    models.CheckConstraint(condition=models.Q(('state__in', ['running', 'complete', 'stopped', 'failed'])), name='run_state_known'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('ended_at', None), ('state', 'running')), models.Q(models.Q(('state', 'running'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='run_ended_once'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Conversion',
@@ -93,16 +115,27 @@ class Migration(migrations.Migration):
                 ('rate', transactions.models.NumericField(verbose_name='rate')),
                 ('while_inactive', models.BooleanField(db_default=False, editable=False, verbose_name='recorded while the user was not active')),
                 ('partner', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner', verbose_name='partner')),
+                ('user', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='%(class)ss', to='users.user', verbose_name='user')),
             ],
             options={
                 'verbose_name': 'conversion',
                 'verbose_name_plural': 'conversions',
+                'indexes': [
+                    models.Index(condition=models.Q(('is_sandbox', False)), fields=['id'], name='conversion_live'),
+                    models.Index(condition=models.Q(('is_sandbox', True)), fields=['id'], name='conversion_sandbox'),
+                    models.Index(condition=models.Q(('while_inactive', True)), fields=['user', 'recorded_at'], name='conversion_while_inactive'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('user', 'created_at', 'tiebreak'), name='conversion_page'),
+                    models.CheckConstraint(condition=models.Q(('tiebreak__gte', 0)), name='conversion_tiebreak_positive'),
+                    models.CheckConstraint(condition=models.Q(('created_at__gte', datetime.datetime(1, 1, 1, 0, 0, tzinfo=datetime.timezone.utc)), ('created_at__lt', datetime.datetime(9999, 12, 31, 0, 0, tzinfo=datetime.timezone.utc))), name='conversion_created_at_written'),
+                    models.UniqueConstraint(fields=('partner', 'conversion_id'), name='conversion_partner_id'),
+                    models.CheckConstraint(condition=models.Q(('conversion_id__regex', '^[A-Za-z0-9_.-]{1,64}$')), name='conversion_id_characters'),
+                    models.CheckConstraint(condition=models.Q(('type', 'conversion')), name='conversion_type_known'),
+                    models.CheckConstraint(condition=models.Q(('from_currency__regex', '^[A-Z0-9]{3,10}$'), ('to_currency__regex', '^[A-Z0-9]{3,10}$')), name='conversion_currencies'),
+                    models.CheckConstraint(condition=models.Q(('from_amount__gte', Decimal('0')), ('from_amount__lt', Decimal('100000000000000000000')), ('from_amount__scale__lte', 18), ('to_amount__gte', Decimal('0')), ('to_amount__lt', Decimal('100000000000000000000')), ('to_amount__scale__lte', 18), ('rate__gt', Decimal('0')), ('rate__lt', Decimal('100000000000000000000')), ('rate__scale__lte', 18)), name='conversion_numbers'),
+                ],
             },
-        ),
-        migrations.AddField(
-            model_name='conversion',
-            name='user',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='%(class)ss', to='users.user', verbose_name='user'),
         ),
         migrations.CreateModel(
             name='DocumentWithdrawal',
@@ -110,218 +143,58 @@ class Migration(migrations.Migration):
                 ('document', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='withdrawal', serialize=False, to='transactions.document', verbose_name='document')),
                 ('reason', models.CharField(max_length=2000, verbose_name='reason')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='withdrawn at')),
+                ('by', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by')),
             ],
             options={
                 'verbose_name': 'withdrawal',
                 'verbose_name_plural': 'withdrawals',
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('reason__regex', '\\S')), name='withdrawal_reason_given'),
+                ],
             },
         ),
-        migrations.AddField(
-            model_name='document',
-            name='partner',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner', verbose_name='partner'),
-        ),
-        migrations.AddField(
-            model_name='document',
-            name='user',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='%(class)ss', to='users.user', verbose_name='user'),
-        ),
-        migrations.AddConstraint(
+        AddTriggers(
             model_name='importrun',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['conversions', 'documents'])), name='run_kind_known'),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='1cc0af2435c7e5c3444275e3bbfbfe69f0341ab4', operation='DELETE', pgid='pgtrigger_no_delete_1941f', table='transactions_importrun', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='4fab2264bb01cad209a5bcc3c726c0fb3bf5127d', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_87630', table='transactions_importrun', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='begins_now', sql=partners.db.triggers.PermanentTriggerSql(func="\n                    IF NEW.state <> 'running' THEN\n                        RAISE EXCEPTION 'An import begins running.' USING ERRCODE = 'integrity_constraint_violation';\n                    END IF;\n                    NEW.started_at := clock_timestamp();\n                    NEW.updated_at := NEW.started_at;\n                    RETURN NEW;\n                ", hash='c3e583bbd7ddbe2db104c89aa0e976556f2d7f75', operation='INSERT', pgid='pgtrigger_begins_now_ad830', table='transactions_importrun', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='times', sql=partners.db.triggers.PermanentTriggerSql(func="\n                    NEW.updated_at := clock_timestamp();\n                    IF NEW.state <> 'running' THEN\n                        NEW.ended_at := NEW.updated_at;\n                    END IF;\n                    RETURN NEW;\n                ", hash='c563d3c4fca4608233ceecc2a6600857f73dbfa3', operation='UPDATE', pgid='pgtrigger_times_77662', table='transactions_importrun', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='ended_stays', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (OLD.state <> 'running')", func="RAISE EXCEPTION 'An import that has ended cannot be changed.' USING ERRCODE = 'integrity_constraint_violation';", hash='ccb38e6731f4d418c4a03a554d88ecb00b993084', operation='UPDATE', pgid='pgtrigger_ended_stays_76726', table='transactions_importrun', when='BEFORE')),
+            ],
         ),
-        migrations.AddConstraint(
-            model_name='importrun',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['running', 'complete', 'stopped', 'failed'])), name='run_state_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='importrun',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at', None), ('state', 'running')), models.Q(models.Q(('state', 'running'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='run_ended_once'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='importrun',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='1cc0af2435c7e5c3444275e3bbfbfe69f0341ab4', operation='DELETE', pgid='pgtrigger_no_delete_1941f', table='transactions_importrun', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='importrun',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='4fab2264bb01cad209a5bcc3c726c0fb3bf5127d', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_87630', table='transactions_importrun', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='importrun',
-            trigger=pgtrigger.compiler.Trigger(name='begins_now', sql=partners.db.triggers.PermanentTriggerSql(func="\n                    IF NEW.state <> 'running' THEN\n                        RAISE EXCEPTION 'An import begins running.' USING ERRCODE = 'integrity_constraint_violation';\n                    END IF;\n                    NEW.started_at := clock_timestamp();\n                    NEW.updated_at := NEW.started_at;\n                    RETURN NEW;\n                ", hash='c3e583bbd7ddbe2db104c89aa0e976556f2d7f75', operation='INSERT', pgid='pgtrigger_begins_now_ad830', table='transactions_importrun', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='importrun',
-            trigger=pgtrigger.compiler.Trigger(name='times', sql=partners.db.triggers.PermanentTriggerSql(func="\n                    NEW.updated_at := clock_timestamp();\n                    IF NEW.state <> 'running' THEN\n                        NEW.ended_at := NEW.updated_at;\n                    END IF;\n                    RETURN NEW;\n                ", hash='c563d3c4fca4608233ceecc2a6600857f73dbfa3', operation='UPDATE', pgid='pgtrigger_times_77662', table='transactions_importrun', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='importrun',
-            trigger=pgtrigger.compiler.Trigger(name='ended_stays', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (OLD.state <> 'running')", func="RAISE EXCEPTION 'An import that has ended cannot be changed.' USING ERRCODE = 'integrity_constraint_violation';", hash='ccb38e6731f4d418c4a03a554d88ecb00b993084', operation='UPDATE', pgid='pgtrigger_ended_stays_76726', table='transactions_importrun', when='BEFORE')),
-        ),
-        migrations.AddIndex(
+        AddTriggers(
             model_name='conversion',
-            index=models.Index(condition=models.Q(('is_sandbox', False)), fields=['id'], name='conversion_live'),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='7828faf02109ee812daa48ca5dee66a0b43e74fb', operation='UPDATE', pgid='pgtrigger_no_update_f9a3a', table='transactions_conversion', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='3270427c3a31a53ec097c66450e3a5880301401b', operation='DELETE', pgid='pgtrigger_no_delete_272c3', table='transactions_conversion', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='e7c0bf631517ecafb61c435889b77eaa4813ee9e', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_0bc24', table='transactions_conversion', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='event', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, external_ids, times, size)\n        SELECT partner_id, 'user.transactionsRecorded', array_agg(user_id), array_agg((SELECT u.external_id FROM users_user u WHERE u.id = user_id)), array_agg(created_at), count(*)\n          FROM inserted GROUP BY partner_id\n    ; RETURN NULL;", hash='d682f615b3359d95835a80eac3b7a31baa9dad0a', level='STATEMENT', operation='INSERT', pgid='pgtrigger_event_b1be0', referencing='REFERENCING NEW TABLE AS inserted ', table='transactions_conversion', when='AFTER')),
+            ],
         ),
-        migrations.AddIndex(
-            model_name='conversion',
-            index=models.Index(condition=models.Q(('is_sandbox', True)), fields=['id'], name='conversion_sandbox'),
+        AddTriggers(
+            model_name='document',
+            triggers=[
+                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='45b92e08c1190217205dc341c148160c167f96c0', operation='UPDATE', pgid='pgtrigger_no_update_80b6b', table='transactions_document', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='3c1a5bc0b693020772a7d805d854217e5c319fae', operation='DELETE', pgid='pgtrigger_no_delete_f3e6e', table='transactions_document', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='b9518eda59ec65dba17de36ffcc4e317bbbfb824', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_55c40', table='transactions_document', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='time', sql=partners.db.triggers.PermanentTriggerSql(func='NEW.recorded_at := clock_timestamp(); RETURN NEW;', hash='fb5aefb47fd31e0dd317dde980dd348df76fb3e4', operation='INSERT', pgid='pgtrigger_time_22db8', table='transactions_document', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='event', sql=partners.db.triggers.PermanentTriggerSql(func='\n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, data)\n        SELECT u.partner_id, \'user.documentPublished\', ARRAY[u.id], jsonb_build_object(\'externalId\', u.external_id, \'userId\', u.id, \'documentId\', NEW.document_id, \'type\', NEW.type, \'createdAt\', to_char(NEW.created_at AT TIME ZONE \'UTC\', \'YYYY-MM-DD"T"HH24:MI:SS.US"Z"\')) FROM users_user u WHERE u.id = NEW.user_id\n    ; RETURN NULL;', hash='65f5e571441491d97f1eee90c3a99041ec74669b', operation='INSERT', pgid='pgtrigger_event_69304', table='transactions_document', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='file_goes', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO transactions_erasedfile (storage_name) VALUES (OLD.storage_name); RETURN NULL;', hash='a310d4e99076bc76fbf91558131989fe762c90af', operation='DELETE', pgid='pgtrigger_file_goes_1553d', table='transactions_document', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'document.published', NEW.document_id::text,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('user', NEW.user_id, 'type', NEW.type, 'title', NEW.title) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = NEW.user_id), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', NULL::text))\n                    AS context) AS given\n         WHERE NOT context ? 'partner'\n    ; RETURN NULL;", hash='9a13fbcefb568019cdce912493a5bdeb74083fb9', operation='INSERT', pgid='pgtrigger_audit_e8d49', table='transactions_document', when='AFTER')),
+            ],
         ),
-        migrations.AddIndex(
-            model_name='conversion',
-            index=models.Index(condition=models.Q(('while_inactive', True)), fields=['user', 'recorded_at'], name='conversion_while_inactive'),
-        ),
-        migrations.AddConstraint(
-            model_name='conversion',
-            constraint=models.UniqueConstraint(fields=('user', 'created_at', 'tiebreak'), name='conversion_page'),
-        ),
-        migrations.AddConstraint(
-            model_name='conversion',
-            constraint=models.CheckConstraint(condition=models.Q(('tiebreak__gte', 0)), name='conversion_tiebreak_positive'),
-        ),
-        migrations.AddConstraint(
-            model_name='conversion',
-            constraint=models.CheckConstraint(condition=models.Q(('created_at__gte', datetime.datetime(1, 1, 1, 0, 0, tzinfo=datetime.timezone.utc)), ('created_at__lt', datetime.datetime(9999, 12, 31, 0, 0, tzinfo=datetime.timezone.utc))), name='conversion_created_at_written'),
-        ),
-        migrations.AddConstraint(
-            model_name='conversion',
-            constraint=models.UniqueConstraint(fields=('partner', 'conversion_id'), name='conversion_partner_id'),
-        ),
-        migrations.AddConstraint(
-            model_name='conversion',
-            constraint=models.CheckConstraint(condition=models.Q(('conversion_id__regex', '^[A-Za-z0-9_.-]{1,64}$')), name='conversion_id_characters'),
-        ),
-        migrations.AddConstraint(
-            model_name='conversion',
-            constraint=models.CheckConstraint(condition=models.Q(('type', 'conversion')), name='conversion_type_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='conversion',
-            constraint=models.CheckConstraint(condition=models.Q(('from_currency__regex', '^[A-Z0-9]{3,10}$'), ('to_currency__regex', '^[A-Z0-9]{3,10}$')), name='conversion_currencies'),
-        ),
-        migrations.AddConstraint(
-            model_name='conversion',
-            constraint=models.CheckConstraint(condition=models.Q(('from_amount__gte', Decimal('0')), ('from_amount__lt', Decimal('100000000000000000000')), ('from_amount__scale__lte', 18), ('to_amount__gte', Decimal('0')), ('to_amount__lt', Decimal('100000000000000000000')), ('to_amount__scale__lte', 18), ('rate__gt', Decimal('0')), ('rate__lt', Decimal('100000000000000000000')), ('rate__scale__lte', 18)), name='conversion_numbers'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='conversion',
-            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='7828faf02109ee812daa48ca5dee66a0b43e74fb', operation='UPDATE', pgid='pgtrigger_no_update_f9a3a', table='transactions_conversion', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='conversion',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='3270427c3a31a53ec097c66450e3a5880301401b', operation='DELETE', pgid='pgtrigger_no_delete_272c3', table='transactions_conversion', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='conversion',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='e7c0bf631517ecafb61c435889b77eaa4813ee9e', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_0bc24', table='transactions_conversion', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='conversion',
-            trigger=pgtrigger.compiler.Trigger(name='event', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, external_ids, times, size)\n        SELECT partner_id, 'user.transactionsRecorded', array_agg(user_id), array_agg((SELECT u.external_id FROM users_user u WHERE u.id = user_id)), array_agg(created_at), count(*)\n          FROM inserted GROUP BY partner_id\n    ; RETURN NULL;", hash='d682f615b3359d95835a80eac3b7a31baa9dad0a', level='STATEMENT', operation='INSERT', pgid='pgtrigger_event_b1be0', referencing='REFERENCING NEW TABLE AS inserted ', table='transactions_conversion', when='AFTER')),
-        ),
-        migrations.AddField(
+        AddTriggers(
             model_name='documentwithdrawal',
-            name='by',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by'),
-        ),
-        migrations.AddIndex(
-            model_name='document',
-            index=models.Index(condition=models.Q(('is_sandbox', False)), fields=['id'], name='document_live'),
-        ),
-        migrations.AddIndex(
-            model_name='document',
-            index=models.Index(condition=models.Q(('is_sandbox', True)), fields=['id'], name='document_sandbox'),
-        ),
-        migrations.AddConstraint(
-            model_name='document',
-            constraint=models.UniqueConstraint(fields=('user', 'created_at', 'tiebreak'), name='document_page'),
-        ),
-        migrations.AddConstraint(
-            model_name='document',
-            constraint=models.CheckConstraint(condition=models.Q(('tiebreak__gte', 0)), name='document_tiebreak_positive'),
-        ),
-        migrations.AddConstraint(
-            model_name='document',
-            constraint=models.CheckConstraint(condition=models.Q(('created_at__gte', datetime.datetime(1, 1, 1, 0, 0, tzinfo=datetime.timezone.utc)), ('created_at__lt', datetime.datetime(9999, 12, 31, 0, 0, tzinfo=datetime.timezone.utc))), name='document_created_at_written'),
-        ),
-        migrations.AddConstraint(
-            model_name='document',
-            constraint=models.CheckConstraint(condition=models.Q(('type__in', ['accountStatement', 'tradeConfirmation', 'taxSlip', 'agreement'])), name='document_type_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='document',
-            constraint=models.CheckConstraint(condition=models.Q(('title__regex', '^[^\\u0001-\\u001F\\u007F-\\u009F]+$')), name='document_title_readable'),
-        ),
-        migrations.AddConstraint(
-            model_name='document',
-            constraint=models.CheckConstraint(condition=models.Q(('content_type__regex', '^[a-z0-9.+-]+/[a-z0-9.+-]+$')), name='document_content_type_form'),
-        ),
-        migrations.AddConstraint(
-            model_name='document',
-            constraint=models.CheckConstraint(condition=models.Q(('size_bytes__gte', 1)), name='document_not_empty'),
-        ),
-        migrations.AddConstraint(
-            model_name='document',
-            constraint=models.CheckConstraint(condition=models.Q(('sha256__length', 32)), name='document_sha256_length'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='document',
-            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='45b92e08c1190217205dc341c148160c167f96c0', operation='UPDATE', pgid='pgtrigger_no_update_80b6b', table='transactions_document', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='document',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='3c1a5bc0b693020772a7d805d854217e5c319fae', operation='DELETE', pgid='pgtrigger_no_delete_f3e6e', table='transactions_document', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='document',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='b9518eda59ec65dba17de36ffcc4e317bbbfb824', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_55c40', table='transactions_document', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='document',
-            trigger=pgtrigger.compiler.Trigger(name='time', sql=partners.db.triggers.PermanentTriggerSql(func='NEW.recorded_at := clock_timestamp(); RETURN NEW;', hash='fb5aefb47fd31e0dd317dde980dd348df76fb3e4', operation='INSERT', pgid='pgtrigger_time_22db8', table='transactions_document', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='document',
-            trigger=pgtrigger.compiler.Trigger(name='event', sql=partners.db.triggers.PermanentTriggerSql(func='\n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, data)\n        SELECT u.partner_id, \'user.documentPublished\', ARRAY[u.id], jsonb_build_object(\'externalId\', u.external_id, \'userId\', u.id, \'documentId\', NEW.document_id, \'type\', NEW.type, \'createdAt\', to_char(NEW.created_at AT TIME ZONE \'UTC\', \'YYYY-MM-DD"T"HH24:MI:SS.US"Z"\')) FROM users_user u WHERE u.id = NEW.user_id\n    ; RETURN NULL;', hash='65f5e571441491d97f1eee90c3a99041ec74669b', operation='INSERT', pgid='pgtrigger_event_69304', table='transactions_document', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='document',
-            trigger=pgtrigger.compiler.Trigger(name='file_goes', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO transactions_erasedfile (storage_name) VALUES (OLD.storage_name); RETURN NULL;', hash='a310d4e99076bc76fbf91558131989fe762c90af', operation='DELETE', pgid='pgtrigger_file_goes_1553d', table='transactions_document', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='document',
-            trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'document.published', NEW.document_id::text,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('user', NEW.user_id, 'type', NEW.type, 'title', NEW.title) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = NEW.user_id), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', NULL::text))\n                    AS context) AS given\n         WHERE NOT context ? 'partner'\n    ; RETURN NULL;", hash='9a13fbcefb568019cdce912493a5bdeb74083fb9', operation='INSERT', pgid='pgtrigger_audit_e8d49', table='transactions_document', when='AFTER')),
-        ),
-        migrations.AddConstraint(
-            model_name='documentwithdrawal',
-            constraint=models.CheckConstraint(condition=models.Q(('reason__regex', '\\S')), name='withdrawal_reason_given'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='documentwithdrawal',
-            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='4e6dfab9c12b39e617e03f230aff7358f562992d', operation='UPDATE', pgid='pgtrigger_no_update_d5b67', table='transactions_documentwithdrawal', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='documentwithdrawal',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='e9dcfc73096285def5236cf64b20ce23ad422844', operation='DELETE', pgid='pgtrigger_no_delete_65ca6', table='transactions_documentwithdrawal', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='documentwithdrawal',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='8a72af57c0ba56dc7a8e50c0fa2a3f5d1897f9b6', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_32b69', table='transactions_documentwithdrawal', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='documentwithdrawal',
-            trigger=pgtrigger.compiler.Trigger(name='time', sql=partners.db.triggers.PermanentTriggerSql(func='NEW.created_at := clock_timestamp(); RETURN NEW;', hash='a9e5638979930c3b4a79f2416d0932ea7ff332f3', operation='INSERT', pgid='pgtrigger_time_6d0f8', table='transactions_documentwithdrawal', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='documentwithdrawal',
-            trigger=pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.by_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='209ea549fb5af208b925ac1a6de97355499c831a', operation='INSERT', pgid='pgtrigger_by_active_staff_cc3fb', table='transactions_documentwithdrawal', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='documentwithdrawal',
-            trigger=pgtrigger.compiler.Trigger(name='event', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, data)\n        SELECT u.partner_id, 'user.documentWithdrawn', ARRAY[u.id], jsonb_build_object('externalId', u.external_id, 'userId', u.id, 'documentId', d.document_id) FROM transactions_document d JOIN users_user u ON u.id = d.user_id WHERE d.id = NEW.document_id\n    ; RETURN NULL;", hash='ac958992b4f7f2da69200c9af54c4a7bf1eb93a8', operation='INSERT', pgid='pgtrigger_event_5c81f', table='transactions_documentwithdrawal', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='documentwithdrawal',
-            trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'document.withdrawn', (SELECT document_id::text FROM transactions_document WHERE id = NEW.document_id),\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('reason', NEW.reason) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = (SELECT user_id FROM transactions_document WHERE id = NEW.document_id)), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='10b777b19395630ff5d2e5ee2ea45787e005d57f', operation='INSERT', pgid='pgtrigger_audit_93f6f', table='transactions_documentwithdrawal', when='AFTER')),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='4e6dfab9c12b39e617e03f230aff7358f562992d', operation='UPDATE', pgid='pgtrigger_no_update_d5b67', table='transactions_documentwithdrawal', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='e9dcfc73096285def5236cf64b20ce23ad422844', operation='DELETE', pgid='pgtrigger_no_delete_65ca6', table='transactions_documentwithdrawal', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='8a72af57c0ba56dc7a8e50c0fa2a3f5d1897f9b6', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_32b69', table='transactions_documentwithdrawal', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='time', sql=partners.db.triggers.PermanentTriggerSql(func='NEW.created_at := clock_timestamp(); RETURN NEW;', hash='a9e5638979930c3b4a79f2416d0932ea7ff332f3', operation='INSERT', pgid='pgtrigger_time_6d0f8', table='transactions_documentwithdrawal', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.by_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='209ea549fb5af208b925ac1a6de97355499c831a', operation='INSERT', pgid='pgtrigger_by_active_staff_cc3fb', table='transactions_documentwithdrawal', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='event', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, data)\n        SELECT u.partner_id, 'user.documentWithdrawn', ARRAY[u.id], jsonb_build_object('externalId', u.external_id, 'userId', u.id, 'documentId', d.document_id) FROM transactions_document d JOIN users_user u ON u.id = d.user_id WHERE d.id = NEW.document_id\n    ; RETURN NULL;", hash='ac958992b4f7f2da69200c9af54c4a7bf1eb93a8', operation='INSERT', pgid='pgtrigger_event_5c81f', table='transactions_documentwithdrawal', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'document.withdrawn', (SELECT document_id::text FROM transactions_document WHERE id = NEW.document_id),\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('reason', NEW.reason) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = (SELECT user_id FROM transactions_document WHERE id = NEW.document_id)), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='10b777b19395630ff5d2e5ee2ea45787e005d57f', operation='INSERT', pgid='pgtrigger_audit_93f6f', table='transactions_documentwithdrawal', when='AFTER')),
+            ],
         ),
         # Written by hand: Django has no foreign key of two columns.
         migrations.RunSQL(

@@ -12,14 +12,13 @@ import django.utils.timezone
 import partners.db.triggers
 import pghistory.utils
 import pgtrigger.compiler
-import pgtrigger.migrations
 import uuid
 from pathlib import Path
 
 from django.conf import settings
 from django.db import migrations, models
 
-from partners.db.operations import CreateFunctions, set_storage
+from partners.db.operations import AddTriggers, CreateFunctions, set_storage
 from users.profile.addresses import province_forms
 
 SQL = Path(__file__).parents[1] / "sql"
@@ -58,19 +57,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='CaseNote',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('text', models.CharField(max_length=2000, verbose_name='text')),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
-            ],
-            options={
-                'verbose_name': 'case note',
-                'verbose_name_plural': 'case notes',
-                'default_permissions': ('view',),
-            },
-        ),
-        migrations.CreateModel(
             name='User',
             fields=[
                 ('open_requirements', models.SmallIntegerField(db_default=0, editable=False, verbose_name='open requirements')),
@@ -103,55 +89,87 @@ class Migration(migrations.Migration):
                 ('is_sandbox', models.BooleanField(db_default=False, editable=False, verbose_name='sandbox')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
                 ('updated_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='updated at')),
+                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='users', to='partners.partner', verbose_name='partner')),
             ],
             options={
                 'verbose_name': 'user',
                 'verbose_name_plural': 'users',
                 'permissions': (('view_identity', 'Can see birth dates and addresses'), ('claim_user', 'Can claim cases'), ('decide_user', "Can move a user's status"), ('export_user', 'Can export users'), ('view_dashboard', 'Can see the dashboard')),
+                'indexes': [
+                    models.Index(fields=['partner', 'created_at', 'id'], name='user_of_partner'),
+                    models.Index(fields=['partner', 'status', 'created_at', 'id'], name='user_of_partner_status'),
+                    models.Index(fields=['is_sandbox', 'status', 'queue_section', 'section_since', 'id'], include=('partner',), name='user_waiting'),
+                    models.Index(condition=models.Q(('queue_section', 0)), fields=['is_sandbox', 'section_since', 'id'], name='user_answered'),
+                    models.Index(condition=models.Q(('queue_section', 2)), fields=['is_sandbox', 'requirements_due_at', 'id'], name='user_waiting_for_partner'),
+                    models.Index(condition=models.Q(('queue_section', 1), _negated=True), fields=['partner', 'id'], name='user_with_requirements'),
+                    models.Index(condition=models.Q(('identity_changed_at__isnull', False), ('status', 'active')), fields=['is_sandbox', 'identity_changed_at', 'id'], name='user_identity_changed'),
+                    models.Index(condition=models.Q(('is_sandbox', False), ('status__in', ('rejected', 'closed'))), fields=['status_since', 'id'], name='user_retention'),
+                    models.Index(models.F('is_sandbox'), django.contrib.postgres.indexes.OpClass(django.db.models.functions.text.Lower('email'), 'text_pattern_ops'), name='user_email_prefix'),
+                    models.Index(models.F('is_sandbox'), django.contrib.postgres.indexes.OpClass(models.Func(django.db.models.functions.text.Lower('email'), models.Value('@'), models.Value(2), function='SPLIT_PART', output_field=models.TextField()), 'text_pattern_ops'), name='user_email_domain'),
+                    models.Index(models.F('is_sandbox'), django.contrib.postgres.indexes.OpClass(django.db.models.functions.text.Lower('external_id', template='%(function)s(%(expressions)s COLLATE "C")'), 'text_pattern_ops'), name='user_external_id_any_case'),
+                    models.Index(fields=['is_sandbox', 'date_of_birth', 'name_key'], name='user_birth_and_name'),
+                    django.contrib.postgres.indexes.GinIndex(condition=models.Q(('is_sandbox', False)), fields=['name_words'], name='user_folded_words'),
+                    django.contrib.postgres.indexes.GinIndex(condition=models.Q(('is_sandbox', True)), fields=['name_words'], name='user_folded_words_sandbox'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('partner', 'external_id'), name='user_partner_external_id'),
+                    models.UniqueConstraint(fields=('id', 'partner', 'is_sandbox'), name='user_id_partner_mode'),
+                    models.CheckConstraint(condition=models.Q(('status__in', ['pendingCompliance', 'active', 'rejected', 'suspended', 'closed'])), name='user_status_known'),
+                    models.CheckConstraint(condition=models.Q(('external_id__length__gte', 1)), name='user_external_id_given'),
+                    models.CheckConstraint(condition=models.Q(('date_of_birth__gte', '1900-01-01')), name='user_date_of_birth_plausible'),
+                    models.CheckConstraint(condition=models.Q(('country__regex', '^[A-Z]{2}$')), name='user_country_code'),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='DecisionBasis',
+            name='Staff',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('is_sandbox', models.BooleanField(db_default=False, editable=False, verbose_name='sandbox')),
-                ('was_shown', models.BooleanField(verbose_name='shown')),
-                ('data', models.JSONField(verbose_name='data')),
-                ('open_seconds', models.IntegerField(editable=False, null=True, verbose_name='seconds open')),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
+                ('password', models.CharField(max_length=128, verbose_name='password')),
+                ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
+                ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
+                ('username', models.CharField(error_messages={'unique': 'A user with that username already exists.'}, help_text='Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.', max_length=150, unique=True, validators=[django.contrib.auth.validators.UnicodeUsernameValidator()], verbose_name='username')),
+                ('first_name', models.CharField(blank=True, max_length=150, verbose_name='first name')),
+                ('last_name', models.CharField(blank=True, max_length=150, verbose_name='last name')),
+                ('email', models.EmailField(blank=True, max_length=254, verbose_name='email address')),
+                ('is_staff', models.BooleanField(default=False, help_text='Designates whether the user can log into this admin site.', verbose_name='staff status')),
+                ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
+                ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
+                ('password_is_one_time', models.BooleanField(db_default=False, default=False, editable=False)),
+                ('is_emergency', models.BooleanField(db_default=False, default=False, editable=False, verbose_name='emergency account')),
+                ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
+                ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
             ],
             options={
-                'verbose_name': 'basis of a decision',
-                'verbose_name_plural': 'bases of decisions',
+                'verbose_name': 'staff member',
+                'verbose_name_plural': 'staff',
+                'constraints': [
+                    models.UniqueConstraint(django.db.models.functions.text.Lower('username'), name='staff_username_in_any_case', violation_error_message='A staff member of this name exists.'),
+                ],
             },
+            managers=[
+                        ('objects', django.contrib.auth.models.UserManager()),
+                    ],
         ),
         migrations.CreateModel(
-            name='Erasure',
+            name='CaseNote',
             fields=[
-                ('user_id', models.UUIDField(primary_key=True, serialize=False, verbose_name='userId')),
-                ('years', models.PositiveSmallIntegerField(verbose_name='years kept')),
-                ('due_at', models.DateTimeField(editable=False, null=True, verbose_name='due since')),
-                ('erased_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='erased at')),
-                ('rows', models.JSONField(db_default=models.Value({}, models.JSONField()), editable=False, verbose_name='rows')),
-            ],
-            options={
-                'verbose_name': 'erased user',
-                'verbose_name_plural': 'erased users',
-                'permissions': (('view_due_for_erasure', 'Can see which records are due for erasure'),),
-                'default_permissions': ('view',),
-            },
-        ),
-        migrations.CreateModel(
-            name='Hold',
-            fields=[
-                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False, verbose_name='id')),
-                ('reason', models.CharField(max_length=2000, verbose_name='reason')),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('text', models.CharField(max_length=2000, verbose_name='text')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
+                ('staff', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='staff')),
+                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='case_notes', to='users.user', verbose_name='user')),
             ],
             options={
-                'verbose_name': 'hold',
-                'verbose_name_plural': 'holds',
+                'verbose_name': 'case note',
+                'verbose_name_plural': 'case notes',
                 'default_permissions': ('view',),
+                'indexes': [
+                    models.Index(fields=['user', 'id'], name='case_note_of_user'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('text__regex', '\\S')), name='case_note_given'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -170,11 +188,157 @@ class Migration(migrations.Migration):
                 ('data', models.JSONField(editable=False, null=True, verbose_name='data')),
                 ('was_shown', models.BooleanField(db_default=False, editable=False, verbose_name='shown')),
                 ('open_seconds', models.IntegerField(editable=False, null=True, verbose_name='seconds open')),
+                ('by', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by')),
+                ('ended_by', models.ForeignKey(db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='ended by')),
+                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='proposals', to='users.user', verbose_name='user')),
             ],
             options={
                 'verbose_name': 'proposal',
                 'verbose_name_plural': 'proposals',
                 'default_permissions': ('view',),
+                'indexes': [
+                    models.Index(fields=['user', 'created_at'], name='proposal_of_user'),
+                    models.Index(condition=models.Q(('state', 'open')), fields=['created_at', 'id'], name='proposal_open'),
+                    models.Index(condition=models.Q(('state', 'open'), _negated=True), fields=['ended_at'], name='proposal_by_end'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('user',), name='proposal_one_open'),
+                    models.CheckConstraint(condition=models.Q(('state__in', ['open', 'approved', 'declined', 'expired', 'overtaken'])), name='proposal_state_known'),
+                    models.CheckConstraint(condition=models.Q(('reason__regex', '\\S')), name='proposal_reason_given'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('ended_at', None), ('ended_by', None), ('state', 'open')), models.Q(models.Q(('state', 'open'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='proposal_ended_or_open'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='StatusChange',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('from_status', models.CharField(choices=[('pendingCompliance', 'Pending compliance'), ('active', 'Active'), ('rejected', 'Rejected'), ('suspended', 'Suspended'), ('closed', 'Closed')], max_length=20, verbose_name='from')),
+                ('to_status', models.CharField(choices=[('pendingCompliance', 'Pending compliance'), ('active', 'Active'), ('rejected', 'Rejected'), ('suspended', 'Suspended'), ('closed', 'Closed')], max_length=20, verbose_name='to')),
+                ('reason_code', models.CharField(blank=True, db_default='', max_length=50, verbose_name='reason code')),
+                ('reason', models.CharField(max_length=2000, verbose_name='reason')),
+                ('common_maker', models.TextField(blank=True, db_default='', editable=False, verbose_name='maker of both accounts')),
+                ('since', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='since')),
+                ('partner_wait', models.DurationField(db_default=datetime.timedelta(0), editable=False, verbose_name='time waiting for the partner')),
+                ('is_sandbox', models.BooleanField(db_default=False, editable=False, verbose_name='sandbox')),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
+                ('by', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by')),
+                ('partner', models.ForeignKey(db_constraint=False, db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner', verbose_name='partner')),
+                ('proposal', models.ForeignKey(db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='users.proposal', verbose_name='proposal')),
+                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='status_changes', to='users.user', verbose_name='user')),
+            ],
+            options={
+                'verbose_name': 'decision',
+                'verbose_name_plural': 'decisions',
+                'ordering': ('created_at', 'id'),
+                'indexes': [
+                    models.Index(fields=['user', 'created_at', 'id'], name='status_change_of_user'),
+                    models.Index(fields=['is_sandbox', 'created_at'], include=('partner', 'from_status', 'to_status', 'since', 'partner_wait', 'user', 'proposal'), name='status_change_by_day'),
+                    models.Index(condition=models.Q(('is_sandbox', False)), fields=['created_at', 'id'], name='status_change_live'),
+                    models.Index(condition=models.Q(('is_sandbox', True)), fields=['created_at', 'id'], name='status_change_sandbox'),
+                    models.Index(condition=models.Q(('common_maker', ''), _negated=True), fields=['created_at'], name='status_change_of_one_maker'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('proposal__isnull', False)), fields=('proposal',), name='status_change_of_proposal'),
+                    models.CheckConstraint(condition=models.Q(('from_status__in', ['pendingCompliance', 'active', 'rejected', 'suspended', 'closed'])), name='status_change_from_known'),
+                    models.CheckConstraint(condition=models.Q(('to_status__in', ['pendingCompliance', 'active', 'rejected', 'suspended', 'closed'])), name='status_change_to_known'),
+                    models.CheckConstraint(condition=models.Q(('reason__regex', '\\S')), name='status_change_reason_given'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='AccessRecord',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.CharField(choices=[('opened', 'Opened'), ('claimed', 'Claimed'), ('released', 'Released'), ('reviewed', 'Reviewed'), ('exported', 'Exported')], max_length=20, verbose_name='kind')),
+                ('request_id', models.CharField(blank=True, max_length=36, verbose_name='request id')),
+                ('detail', models.CharField(blank=True, max_length=500, verbose_name='detail')),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
+                ('staff', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='staff')),
+                ('user', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='accesses', to='users.user', verbose_name='user')),
+            ],
+            options={
+                'verbose_name': 'access record',
+                'verbose_name_plural': 'access log',
+                'ordering': ('-id',),
+                'indexes': [
+                    models.Index(fields=['user', 'id'], name='access_of_user'),
+                    models.Index(fields=['staff', 'id'], name='access_by_staff'),
+                    models.Index(fields=['created_at', 'id'], name='access_by_time'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('kind__in', ['opened', 'claimed', 'released', 'reviewed', 'exported'])), name='access_kind_known'),
+                    models.CheckConstraint(condition=models.Q(('user__isnull', False), ('kind', 'exported'), _connector='OR'), name='access_of_somebody'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='DecisionBasis',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('is_sandbox', models.BooleanField(db_default=False, editable=False, verbose_name='sandbox')),
+                ('was_shown', models.BooleanField(verbose_name='shown')),
+                ('data', models.JSONField(verbose_name='data')),
+                ('open_seconds', models.IntegerField(editable=False, null=True, verbose_name='seconds open')),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
+                ('review', models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='basis', to='users.accessrecord', verbose_name='review')),
+                ('staff', models.ForeignKey(db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='staff')),
+                ('decision', models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='basis', to='users.statuschange', verbose_name='decision')),
+            ],
+            options={
+                'verbose_name': 'basis of a decision',
+                'verbose_name_plural': 'bases of decisions',
+                'indexes': [
+                    models.Index(condition=models.Q(('decision__isnull', False)), fields=['is_sandbox', 'created_at'], include=('staff', 'open_seconds'), name='decision_basis_by_day'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(models.Q(('decision__isnull', False), ('review__isnull', True)), models.Q(('decision__isnull', True), ('review__isnull', False)), _connector='OR'), name='decision_basis_of_one'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='Erasure',
+            fields=[
+                ('user_id', models.UUIDField(primary_key=True, serialize=False, verbose_name='userId')),
+                ('years', models.PositiveSmallIntegerField(verbose_name='years kept')),
+                ('due_at', models.DateTimeField(editable=False, null=True, verbose_name='due since')),
+                ('erased_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='erased at')),
+                ('rows', models.JSONField(db_default=models.Value({}, models.JSONField()), editable=False, verbose_name='rows')),
+                ('by', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by')),
+                ('partner', models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner', verbose_name='partner')),
+            ],
+            options={
+                'verbose_name': 'erased user',
+                'verbose_name_plural': 'erased users',
+                'permissions': (('view_due_for_erasure', 'Can see which records are due for erasure'),),
+                'default_permissions': ('view',),
+                'indexes': [
+                    models.Index(condition=models.Q(('rows', {})), fields=['user_id'], name='erasure_under_way'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('years__gte', 5)), name='erasure_years_of_the_law'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='Hold',
+            fields=[
+                ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False, verbose_name='id')),
+                ('reason', models.CharField(max_length=2000, verbose_name='reason')),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
+                ('by', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by')),
+                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='holds', to='users.user', verbose_name='user')),
+            ],
+            options={
+                'verbose_name': 'hold',
+                'verbose_name_plural': 'holds',
+                'default_permissions': ('view',),
+                'indexes': [
+                    models.Index(fields=['user', 'created_at'], name='hold_of_user'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('reason__regex', '\\S')), name='hold_reason_given'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -189,11 +353,22 @@ class Migration(migrations.Migration):
                 ('profile_event', models.BigIntegerField(editable=False, null=True)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
                 ('closed_at', models.DateTimeField(editable=False, null=True, verbose_name='closed at')),
+                ('by', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by')),
+                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='requirements', to='users.user', verbose_name='user')),
             ],
             options={
                 'verbose_name': 'requirement',
                 'verbose_name_plural': 'requirements',
                 'default_permissions': ('view',),
+                'indexes': [
+                    models.Index(fields=['user', 'created_at', 'id'], name='requirement_of_user'),
+                    models.Index(condition=models.Q(('closed_at', None)), fields=['user', 'created_at', 'id'], name='requirement_not_closed'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('code__in', ['nameUnclear', 'dateOfBirthUnclear', 'addressUnclear', 'occupationUnclear', 'emailUnclear', 'purposeOfUse', 'sourceOfFunds', 'other'])), name='requirement_code_known'),
+                    models.CheckConstraint(condition=models.Q(('fields__contained_by', ['email', 'first_name', 'last_name', 'date_of_birth', 'address_line1', 'address_line2', 'city', 'postal_code', 'province', 'country', 'occupation', 'is_ciro_affiliate'])), name='requirement_fields_of_profile'),
+                    models.CheckConstraint(condition=models.Q(('due_in_days__range', (1, 90))), name='requirement_due_in_days'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -204,11 +379,15 @@ class Migration(migrations.Migration):
                 ('context', models.JSONField(editable=False, null=True, verbose_name='context')),
                 ('profile_event', models.BigIntegerField(editable=False, null=True)),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
+                ('requirement', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='responses', to='users.requirement', verbose_name='requirement')),
             ],
             options={
                 'verbose_name': 'response of the partner',
                 'verbose_name_plural': 'responses of the partner',
                 'default_permissions': ('view',),
+                'indexes': [
+                    models.Index(fields=['requirement', 'id'], name='response_to_requirement'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -227,11 +406,25 @@ class Migration(migrations.Migration):
                 ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
                 ('password_is_one_time', models.BooleanField(db_default=False, default=False, editable=False)),
                 ('is_emergency', models.BooleanField(db_default=False, default=False, editable=False, verbose_name='emergency account')),
+                ('pgh_obj', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='history', related_query_name='history', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'abstract': False,
                 'default_permissions': (),
+                'indexes': [
+                    models.Index(fields=['pgh_obj', 'pgh_id'], name='staffevent_of_row'),
+                ],
             },
+        ),
+        migrations.CreateModel(
+            name='StaffRole',
+            fields=[
+            ],
+            options={
+                'proxy': True,
+                'default_permissions': (),
+            },
+            bases=('users.staff_groups',),
         ),
         migrations.CreateModel(
             name='StaffRoleEvent',
@@ -240,30 +433,16 @@ class Migration(migrations.Migration):
                 ('pgh_label', models.TextField(help_text='The event label.')),
                 ('pgh_id', models.BigAutoField(primary_key=True, serialize=False)),
                 ('pgh_context', pghistory.utils.JSONField(null=True)),
+                ('group', models.ForeignKey(db_constraint=False, db_tablespace='', on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='auth.group')),
+                ('staff', models.ForeignKey(db_constraint=False, db_tablespace='', on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
+                ('pgh_obj', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='history', related_query_name='history', to='users.staffrole')),
             ],
             options={
                 'abstract': False,
                 'default_permissions': (),
-            },
-        ),
-        migrations.CreateModel(
-            name='StatusChange',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('from_status', models.CharField(choices=[('pendingCompliance', 'Pending compliance'), ('active', 'Active'), ('rejected', 'Rejected'), ('suspended', 'Suspended'), ('closed', 'Closed')], max_length=20, verbose_name='from')),
-                ('to_status', models.CharField(choices=[('pendingCompliance', 'Pending compliance'), ('active', 'Active'), ('rejected', 'Rejected'), ('suspended', 'Suspended'), ('closed', 'Closed')], max_length=20, verbose_name='to')),
-                ('reason_code', models.CharField(blank=True, db_default='', max_length=50, verbose_name='reason code')),
-                ('reason', models.CharField(max_length=2000, verbose_name='reason')),
-                ('common_maker', models.TextField(blank=True, db_default='', editable=False, verbose_name='maker of both accounts')),
-                ('since', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='since')),
-                ('partner_wait', models.DurationField(db_default=datetime.timedelta(0), editable=False, verbose_name='time waiting for the partner')),
-                ('is_sandbox', models.BooleanField(db_default=False, editable=False, verbose_name='sandbox')),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
-            ],
-            options={
-                'verbose_name': 'decision',
-                'verbose_name_plural': 'decisions',
-                'ordering': ('created_at', 'id'),
+                'indexes': [
+                    models.Index(fields=['pgh_obj', 'pgh_id'], name='staffroleevent_of_row'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -294,54 +473,20 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
                 ('updated_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='updated at')),
                 ('pgh_id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('partner', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='partners.partner', verbose_name='partner')),
+                ('pgh_obj', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', related_query_name='events', to='users.user')),
             ],
             options={
                 'verbose_name': 'profile change',
                 'verbose_name_plural': 'profile history',
                 'abstract': False,
-            },
-        ),
-        migrations.CreateModel(
-            name='Staff',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('password', models.CharField(max_length=128, verbose_name='password')),
-                ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
-                ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
-                ('username', models.CharField(error_messages={'unique': 'A user with that username already exists.'}, help_text='Required. 150 characters or fewer. Letters, digits and @/./+/-/_ only.', max_length=150, unique=True, validators=[django.contrib.auth.validators.UnicodeUsernameValidator()], verbose_name='username')),
-                ('first_name', models.CharField(blank=True, max_length=150, verbose_name='first name')),
-                ('last_name', models.CharField(blank=True, max_length=150, verbose_name='last name')),
-                ('email', models.EmailField(blank=True, max_length=254, verbose_name='email address')),
-                ('is_staff', models.BooleanField(default=False, help_text='Designates whether the user can log into this admin site.', verbose_name='staff status')),
-                ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
-                ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
-                ('password_is_one_time', models.BooleanField(db_default=False, default=False, editable=False)),
-                ('is_emergency', models.BooleanField(db_default=False, default=False, editable=False, verbose_name='emergency account')),
-                ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
-                ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
-            ],
-            options={
-                'verbose_name': 'staff member',
-                'verbose_name_plural': 'staff',
-            },
-            managers=[
-                ('objects', django.contrib.auth.models.UserManager()),
-            ],
-        ),
-        migrations.CreateModel(
-            name='AccessRecord',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('opened', 'Opened'), ('claimed', 'Claimed'), ('released', 'Released'), ('reviewed', 'Reviewed'), ('exported', 'Exported')], max_length=20, verbose_name='kind')),
-                ('request_id', models.CharField(blank=True, max_length=36, verbose_name='request id')),
-                ('detail', models.CharField(blank=True, max_length=500, verbose_name='detail')),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
-                ('staff', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='staff')),
-            ],
-            options={
-                'verbose_name': 'access record',
-                'verbose_name_plural': 'access log',
-                'ordering': ('-id',),
+                'indexes': [
+                    models.Index(fields=['pgh_obj', 'pgh_id'], name='userevent_of_user'),
+                    models.Index(condition=models.Q(('is_ciro_affiliate', True)), fields=['pgh_obj', 'status_since'], name='userevent_affiliate'),
+                    models.Index(condition=models.Q(('country', 'CA'), _negated=True), fields=['pgh_obj', 'status_since'], name='userevent_abroad'),
+                    models.Index(condition=models.Q(('is_sandbox', False)), fields=['pgh_id'], name='userevent_live'),
+                    models.Index(condition=models.Q(('is_sandbox', True)), fields=['pgh_id'], name='userevent_sandbox'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -357,56 +502,26 @@ class Migration(migrations.Migration):
                 'verbose_name': 'approval rule',
                 'verbose_name_plural': 'approval rules',
                 'default_permissions': ('view',),
-                'indexes': [models.Index(fields=['from_status', 'to_status', 'id'], include=('condition',), name='approval_rule_of_move')],
-                'constraints': [models.CheckConstraint(condition=models.Q(('condition__in', ['never', 'always', 'ciroAffiliate', 'countryNotCanada'])), name='approval_rule_condition_known'), models.CheckConstraint(condition=models.Q(models.Q(('from_status', 'pendingCompliance'), ('to_status', 'active')), models.Q(('from_status', 'suspended'), ('to_status', 'active')), models.Q(('from_status', 'rejected'), ('to_status', 'pendingCompliance')), _connector='OR'), name='approval_rule_of_move_that_lets_through')],
+                'indexes': [
+                    models.Index(fields=['from_status', 'to_status', 'id'], include=('condition',), name='approval_rule_of_move'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('condition__in', ['never', 'always', 'ciroAffiliate', 'countryNotCanada'])), name='approval_rule_condition_known'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('from_status', 'pendingCompliance'), ('to_status', 'active')), models.Q(('from_status', 'suspended'), ('to_status', 'active')), models.Q(('from_status', 'rejected'), ('to_status', 'pendingCompliance')), _connector='OR'), name='approval_rule_of_move_that_lets_through'),
+                ],
             },
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='approvalrule',
-            trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'approvalRule.set', NEW.from_status || ' → ' || NEW.to_status,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('changes', users_rule_changes(NEW.from_status, NEW.to_status, NEW.created_at)))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', NULL::text))\n                    AS context) AS given\n         WHERE NEW.id = (SELECT max(id) FROM users_approvalrule rule\n                            WHERE rule.from_status = NEW.from_status AND rule.to_status = NEW.to_status\n                              AND rule.created_at = NEW.created_at)\n    ; RETURN NULL;", hash='6160e5e6bbb86836982eaebe1765bb3062f2b967', operation='INSERT', pgid='pgtrigger_audit_67b88', table='users_approvalrule', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='approvalrule',
-            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='f13c54a6d29acf4425699432ef2b691c31d9cd8f', operation='UPDATE', pgid='pgtrigger_no_update_66991', table='users_approvalrule', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='approvalrule',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='9a376b2d695cf8be08f8591edfde5fa2a408dae0', operation='DELETE', pgid='pgtrigger_no_delete_5b5ad', table='users_approvalrule', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='approvalrule',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='80fc457cbee604c71055e3af427659dc90ca8113', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_05918', table='users_approvalrule', when='BEFORE')),
-        ),
-        migrations.AddField(
-            model_name='casenote',
-            name='staff',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='staff'),
         ),
         migrations.CreateModel(
             name='Claim',
             fields=[
                 ('user', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='claim', serialize=False, to='users.user', verbose_name='user')),
                 ('claimed_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='claimed at')),
+                ('staff', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='claims', to=settings.AUTH_USER_MODEL, verbose_name='staff')),
             ],
             options={
                 'verbose_name': 'claim',
                 'verbose_name_plural': 'claims',
             },
-        ),
-        migrations.AddField(
-            model_name='user',
-            name='partner',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='users', to='partners.partner', verbose_name='partner'),
-        ),
-        migrations.AddField(
-            model_name='casenote',
-            name='user',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='case_notes', to='users.user', verbose_name='user'),
-        ),
-        migrations.AddField(
-            model_name='accessrecord',
-            name='user',
-            field=models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='accesses', to='users.user', verbose_name='user'),
         ),
         migrations.CreateModel(
             name='AnsweredUser',
@@ -417,8 +532,6 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'users',
                 'proxy': True,
                 'default_permissions': (),
-                'indexes': [],
-                'constraints': [],
             },
             bases=('users.user',),
         ),
@@ -431,8 +544,6 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'users',
                 'proxy': True,
                 'default_permissions': (),
-                'indexes': [],
-                'constraints': [],
             },
             bases=('users.user',),
         ),
@@ -445,8 +556,6 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'users',
                 'proxy': True,
                 'default_permissions': (),
-                'indexes': [],
-                'constraints': [],
             },
             bases=('users.user',),
         ),
@@ -459,30 +568,8 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'users',
                 'proxy': True,
                 'default_permissions': (),
-                'indexes': [],
-                'constraints': [],
             },
             bases=('users.user',),
-        ),
-        migrations.AddField(
-            model_name='decisionbasis',
-            name='review',
-            field=models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='basis', to='users.accessrecord', verbose_name='review'),
-        ),
-        migrations.AddField(
-            model_name='decisionbasis',
-            name='staff',
-            field=models.ForeignKey(db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='staff'),
-        ),
-        migrations.AddField(
-            model_name='erasure',
-            name='by',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by'),
-        ),
-        migrations.AddField(
-            model_name='erasure',
-            name='partner',
-            field=models.ForeignKey(editable=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner', verbose_name='partner'),
         ),
         migrations.CreateModel(
             name='HoldRelease',
@@ -490,37 +577,16 @@ class Migration(migrations.Migration):
                 ('hold', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='release', serialize=False, to='users.hold', verbose_name='hold')),
                 ('reason', models.CharField(max_length=2000, verbose_name='reason')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
+                ('by', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by')),
             ],
             options={
                 'verbose_name': 'released hold',
                 'verbose_name_plural': 'released holds',
                 'default_permissions': ('view',),
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('reason__regex', '\\S')), name='release_reason_given'),
+                ],
             },
-        ),
-        migrations.AddField(
-            model_name='hold',
-            name='by',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by'),
-        ),
-        migrations.AddField(
-            model_name='hold',
-            name='user',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='holds', to='users.user', verbose_name='user'),
-        ),
-        migrations.AddField(
-            model_name='proposal',
-            name='by',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by'),
-        ),
-        migrations.AddField(
-            model_name='proposal',
-            name='ended_by',
-            field=models.ForeignKey(db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='ended by'),
-        ),
-        migrations.AddField(
-            model_name='proposal',
-            name='user',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='proposals', to='users.user', verbose_name='user'),
         ),
         migrations.CreateModel(
             name='RequirementClosure',
@@ -528,786 +594,219 @@ class Migration(migrations.Migration):
                 ('requirement', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='closure', serialize=False, to='users.requirement', verbose_name='requirement')),
                 ('note', models.CharField(blank=True, db_default='', max_length=500, verbose_name='note')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
+                ('by', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by')),
+                ('decision', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='users.statuschange', verbose_name='decision')),
             ],
             options={
                 'verbose_name': 'closed requirement',
                 'verbose_name_plural': 'closed requirements',
                 'default_permissions': ('view',),
+                'indexes': [
+                    models.Index(condition=models.Q(('decision__isnull', False)), fields=['decision'], name='closure_of_decision'),
+                ],
             },
         ),
-        migrations.AddField(
-            model_name='requirement',
-            name='by',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by'),
-        ),
-        migrations.AddField(
-            model_name='requirement',
-            name='user',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='requirements', to='users.user', verbose_name='user'),
-        ),
-        migrations.AddField(
-            model_name='requirementresponse',
-            name='requirement',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='responses', to='users.requirement', verbose_name='requirement'),
-        ),
-        migrations.AddField(
-            model_name='staffevent',
-            name='pgh_obj',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='history', related_query_name='history', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='staffroleevent',
-            name='group',
-            field=models.ForeignKey(db_constraint=False, db_tablespace='', on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='auth.group'),
-        ),
-        migrations.AddField(
-            model_name='staffroleevent',
-            name='staff',
-            field=models.ForeignKey(db_constraint=False, db_tablespace='', on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL),
-        ),
-        migrations.AddField(
-            model_name='statuschange',
-            name='by',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by'),
-        ),
-        migrations.AddField(
-            model_name='statuschange',
-            name='partner',
-            field=models.ForeignKey(db_constraint=False, db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner', verbose_name='partner'),
-        ),
-        migrations.AddField(
-            model_name='statuschange',
-            name='proposal',
-            field=models.ForeignKey(db_index=False, editable=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='users.proposal', verbose_name='proposal'),
-        ),
-        migrations.AddField(
-            model_name='statuschange',
-            name='user',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='status_changes', to='users.user', verbose_name='user'),
-        ),
-        migrations.AddField(
-            model_name='decisionbasis',
-            name='decision',
-            field=models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='basis', to='users.statuschange', verbose_name='decision'),
-        ),
-        migrations.AddField(
-            model_name='userevent',
-            name='partner',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', to='partners.partner', verbose_name='partner'),
-        ),
-        migrations.AddField(
-            model_name='userevent',
-            name='pgh_obj',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='events', related_query_name='events', to='users.user'),
-        ),
-        migrations.CreateModel(
-            name='StaffRole',
-            fields=[
+        AddTriggers(
+            model_name='approvalrule',
+            triggers=[
+                pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'approvalRule.set', NEW.from_status || ' → ' || NEW.to_status,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('changes', users_rule_changes(NEW.from_status, NEW.to_status, NEW.created_at)))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', NULL::text))\n                    AS context) AS given\n         WHERE NEW.id = (SELECT max(id) FROM users_approvalrule rule\n                            WHERE rule.from_status = NEW.from_status AND rule.to_status = NEW.to_status\n                              AND rule.created_at = NEW.created_at)\n    ; RETURN NULL;", hash='6160e5e6bbb86836982eaebe1765bb3062f2b967', operation='INSERT', pgid='pgtrigger_audit_67b88', table='users_approvalrule', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='f13c54a6d29acf4425699432ef2b691c31d9cd8f', operation='UPDATE', pgid='pgtrigger_no_update_66991', table='users_approvalrule', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='9a376b2d695cf8be08f8591edfde5fa2a408dae0', operation='DELETE', pgid='pgtrigger_no_delete_5b5ad', table='users_approvalrule', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='80fc457cbee604c71055e3af427659dc90ca8113', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_05918', table='users_approvalrule', when='BEFORE')),
             ],
-            options={
-                'proxy': True,
-                'default_permissions': (),
-                'indexes': [],
-                'constraints': [],
-            },
-            bases=('users.staff_groups',),
         ),
-        migrations.AddConstraint(
+        AddTriggers(
             model_name='staff',
-            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('username'), name='staff_username_in_any_case', violation_error_message='A staff member of this name exists.'),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='name_kept', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD.username IS DISTINCT FROM NEW.username)', func="RAISE EXCEPTION 'Decisions and the history name staff: a name does not change.' USING ERRCODE = 'integrity_constraint_violation';", hash='849a996e2ddd70e9d34363f6e5b3df8e8f8f51cb', operation='UPDATE', pgid='pgtrigger_name_kept_f24f6', table='users_staff', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='insert_insert', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "users_staffevent" ("email", "first_name", "is_active", "is_emergency", "is_staff", "is_superuser", "last_name", "password_is_one_time", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "username") VALUES (NEW."email", NEW."first_name", NEW."is_active", NEW."is_emergency", NEW."is_staff", NEW."is_superuser", NEW."last_name", NEW."password_is_one_time", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id", NEW."username"); RETURN NULL;', hash='dd8612c6c1de9e7bdcd93fbfea58226765303a25', operation='INSERT', pgid='pgtrigger_insert_insert_9920c', table='users_staff', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='update_update', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD."email" IS DISTINCT FROM (NEW."email") OR OLD."first_name" IS DISTINCT FROM (NEW."first_name") OR OLD."is_active" IS DISTINCT FROM (NEW."is_active") OR OLD."is_emergency" IS DISTINCT FROM (NEW."is_emergency") OR OLD."is_staff" IS DISTINCT FROM (NEW."is_staff") OR OLD."is_superuser" IS DISTINCT FROM (NEW."is_superuser") OR OLD."last_name" IS DISTINCT FROM (NEW."last_name") OR OLD."password_is_one_time" IS DISTINCT FROM (NEW."password_is_one_time") OR OLD."username" IS DISTINCT FROM (NEW."username"))', func='INSERT INTO "users_staffevent" ("email", "first_name", "is_active", "is_emergency", "is_staff", "is_superuser", "last_name", "password_is_one_time", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "username") VALUES (NEW."email", NEW."first_name", NEW."is_active", NEW."is_emergency", NEW."is_staff", NEW."is_superuser", NEW."last_name", NEW."password_is_one_time", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id", NEW."username"); RETURN NULL;', hash='2e3de742c7bc457bbf107903fb968cceb0e6dcab', operation='UPDATE', pgid='pgtrigger_update_update_1ad4c', table='users_staff', when='AFTER')),
+            ],
         ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='staff',
-            trigger=pgtrigger.compiler.Trigger(name='name_kept', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD.username IS DISTINCT FROM NEW.username)', func="RAISE EXCEPTION 'Decisions and the history name staff: a name does not change.' USING ERRCODE = 'integrity_constraint_violation';", hash='849a996e2ddd70e9d34363f6e5b3df8e8f8f51cb', operation='UPDATE', pgid='pgtrigger_name_kept_f24f6', table='users_staff', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='staff',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "users_staffevent" ("email", "first_name", "is_active", "is_emergency", "is_staff", "is_superuser", "last_name", "password_is_one_time", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "username") VALUES (NEW."email", NEW."first_name", NEW."is_active", NEW."is_emergency", NEW."is_staff", NEW."is_superuser", NEW."last_name", NEW."password_is_one_time", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id", NEW."username"); RETURN NULL;', hash='dd8612c6c1de9e7bdcd93fbfea58226765303a25', operation='INSERT', pgid='pgtrigger_insert_insert_9920c', table='users_staff', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='staff',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD."email" IS DISTINCT FROM (NEW."email") OR OLD."first_name" IS DISTINCT FROM (NEW."first_name") OR OLD."is_active" IS DISTINCT FROM (NEW."is_active") OR OLD."is_emergency" IS DISTINCT FROM (NEW."is_emergency") OR OLD."is_staff" IS DISTINCT FROM (NEW."is_staff") OR OLD."is_superuser" IS DISTINCT FROM (NEW."is_superuser") OR OLD."last_name" IS DISTINCT FROM (NEW."last_name") OR OLD."password_is_one_time" IS DISTINCT FROM (NEW."password_is_one_time") OR OLD."username" IS DISTINCT FROM (NEW."username"))', func='INSERT INTO "users_staffevent" ("email", "first_name", "is_active", "is_emergency", "is_staff", "is_superuser", "last_name", "password_is_one_time", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "username") VALUES (NEW."email", NEW."first_name", NEW."is_active", NEW."is_emergency", NEW."is_staff", NEW."is_superuser", NEW."last_name", NEW."password_is_one_time", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id", NEW."username"); RETURN NULL;', hash='2e3de742c7bc457bbf107903fb968cceb0e6dcab', operation='UPDATE', pgid='pgtrigger_update_update_1ad4c', table='users_staff', when='AFTER')),
-        ),
-        migrations.AddField(
-            model_name='claim',
-            name='staff',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='claims', to=settings.AUTH_USER_MODEL, verbose_name='staff'),
-        ),
-        migrations.AddIndex(
+        AddTriggers(
             model_name='user',
-            index=models.Index(fields=['partner', 'created_at', 'id'], name='user_of_partner'),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='mode_of_partner', sql=partners.db.triggers.PermanentTriggerSql(func="\n            NEW.is_sandbox := (SELECT mode = 'sandbox' FROM partners_partner WHERE id = NEW.partner_id);\n            RETURN NEW;\n        ", hash='1f9796ec5b57a5096fdb9f034de3f86b02c501bc', operation='INSERT', pgid='pgtrigger_mode_of_partner_a7258', table='users_user', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='first_status', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (NEW.status <> 'pendingCompliance')", func="RAISE EXCEPTION 'A user begins as pendingCompliance.' USING ERRCODE = 'integrity_constraint_violation';", hash='07a7c1f049a9c52eeec35b04c81980ccd06edb05', operation='INSERT', pgid='pgtrigger_first_status_39045', table='users_user', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='identity_immutable', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (ROW(OLD.id, OLD.partner_id, OLD.external_id, OLD.is_sandbox, OLD.created_at) IS DISTINCT FROM ROW(NEW.id, NEW.partner_id, NEW.external_id, NEW.is_sandbox, NEW.created_at))', func="RAISE EXCEPTION 'The identity of a user does not change.' USING ERRCODE = 'integrity_constraint_violation';", hash='da4611d2892293c79af6ef385ec57d190e0406ce', operation='UPDATE OF "id", "partner_id", "external_id", "is_sandbox", "created_at"', pgid='pgtrigger_identity_immutable_83d90', table='users_user', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='status_machine', sql=partners.db.triggers.FunctionTriggerSql(condition='WHEN (OLD.status IS DISTINCT FROM NEW.status)', execute='users_status_machine()', func="CREATE OR REPLACE FUNCTION users_status_machine() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nBEGIN\n    SELECT latest.created_at, latest.reason_code INTO NEW.status_since, NEW.status_reason_code\n      FROM (SELECT * FROM users_statuschange WHERE user_id = NEW.id ORDER BY created_at DESC LIMIT 1) AS latest\n     WHERE from_status = OLD.status AND to_status = NEW.status AND created_at > OLD.status_since;\n    IF NOT FOUND THEN\n        RAISE EXCEPTION 'A status moves by a row in users_statuschange.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    NEW.identity_changed_at := NULL;\n    NEW.partner_wait := interval '0';\n    -- 0: QueueSection.ANSWERED.\n    IF NEW.queue_section <> 0 THEN\n        NEW.section_since := NEW.status_since;\n    END IF;\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_status_machine FROM PUBLIC;\n", hash='fdeddf763e36d66eb749a54d0592cb1d025e7420', operation='UPDATE OF "status"', pgid='pgtrigger_status_machine_a2c29', table='users_user', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='touch', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF ROW(OLD.email, OLD.first_name, OLD.last_name, OLD.date_of_birth, OLD.address_line1, OLD.address_line2, OLD.city, OLD.postal_code, OLD.province, OLD.country, OLD.occupation, OLD.is_ciro_affiliate) IS DISTINCT FROM ROW(NEW.email, NEW.first_name, NEW.last_name, NEW.date_of_birth, NEW.address_line1, NEW.address_line2, NEW.city, NEW.postal_code, NEW.province, NEW.country, NEW.occupation, NEW.is_ciro_affiliate) THEN\n                NEW.updated_at := greatest(clock_timestamp(), OLD.updated_at + interval '1 microsecond');\n                NEW.profile_changed_at := NEW.updated_at;\n                IF NEW.status = 'active'\n                    AND ROW(OLD.first_name, OLD.last_name, OLD.date_of_birth) IS DISTINCT FROM ROW(NEW.first_name, NEW.last_name, NEW.date_of_birth) THEN\n                    NEW.identity_changed_at := NEW.updated_at;\n                END IF;\n            ELSIF OLD.status IS DISTINCT FROM NEW.status THEN\n                NEW.updated_at := greatest(clock_timestamp(), OLD.updated_at + interval '1 microsecond');\n            END IF;\n            RETURN NEW;\n        ", hash='2814eaa4f3495d6676f31ce4edaae8de93347115', operation='UPDATE', pgid='pgtrigger_touch_7f2b3', table='users_user', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='event', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD.status IS DISTINCT FROM NEW.status)', func='\n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, data)\n        SELECT u.partner_id, \'user.statusChanged\', ARRAY[u.id], jsonb_build_object(\'externalId\', u.external_id, \'userId\', u.id, \'status\', u.status, \'statusReason\', CASE u.status WHEN \'active\' THEN CASE u.status_reason_code WHEN \'other\' THEN \'verified\' ELSE \'verified\' END WHEN \'rejected\' THEN CASE u.status_reason_code WHEN \'notVerified\' THEN \'notVerified\' WHEN \'duplicate\' THEN \'duplicate\' WHEN \'notServed\' THEN \'notServed\' WHEN \'listed\' THEN \'notServed\' WHEN \'fraudSuspected\' THEN \'notServed\' WHEN \'other\' THEN \'notServed\' ELSE \'notServed\' END WHEN \'suspended\' THEN CASE u.status_reason_code WHEN \'profileChanged\' THEN \'informationMissing\' WHEN \'partnerRequest\' THEN \'partnerRequest\' WHEN \'unusualActivity\' THEN \'underReview\' WHEN \'fraudSuspected\' THEN \'underReview\' WHEN \'listed\' THEN \'underReview\' WHEN \'other\' THEN \'underReview\' ELSE \'underReview\' END WHEN \'closed\' THEN CASE u.status_reason_code WHEN \'userRequest\' THEN \'userRequest\' WHEN \'partnerRequest\' THEN \'partnerRequest\' WHEN \'duplicate\' THEN \'duplicate\' WHEN \'notServed\' THEN \'notServed\' WHEN \'fraudConfirmed\' THEN \'notServed\' WHEN \'listed\' THEN \'notServed\' WHEN \'other\' THEN \'notServed\' ELSE \'notServed\' END END, \'updatedAt\', to_char(u.updated_at AT TIME ZONE \'UTC\', \'YYYY-MM-DD"T"HH24:MI:SS.US"Z"\')) FROM (SELECT NEW.*) AS u\n    ;\n            RETURN NULL;\n        ', hash='4d05b1064f34bb850aefe95a87fdc7f9371631d0', operation='UPDATE OF "status"', pgid='pgtrigger_event_bc9a1', table='users_user', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='b98dbdede5d251d10f284f1316cda7ee6b4d68ad', operation='DELETE', pgid='pgtrigger_no_delete_85ca0', table='users_user', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='d1d69c161cd8edeced8874c768f17791f848e45f', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_2cd70', table='users_user', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='insert_insert', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "users_userevent" ("address_line1", "address_line2", "city", "country", "created_at", "date_of_birth", "email", "external_id", "first_name", "id", "identity_changed_at", "is_ciro_affiliate", "is_sandbox", "last_name", "occupation", "partner_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "postal_code", "profile_changed_at", "province", "status", "status_since", "updated_at") VALUES (NEW."address_line1", NEW."address_line2", NEW."city", NEW."country", NEW."created_at", NEW."date_of_birth", NEW."email", NEW."external_id", NEW."first_name", NEW."id", NEW."identity_changed_at", NEW."is_ciro_affiliate", NEW."is_sandbox", NEW."last_name", NEW."occupation", NEW."partner_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id", NEW."postal_code", NEW."profile_changed_at", NEW."province", NEW."status", NEW."status_since", NEW."updated_at"); RETURN NULL;', hash='d7889449d4a0c3fa37fabad63654b563dce539e1', operation='INSERT', pgid='pgtrigger_insert_insert_52e78', table='users_user', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='update_update', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (ROW(OLD.updated_at, OLD.identity_changed_at) IS DISTINCT FROM ROW(NEW.updated_at, NEW.identity_changed_at))', func='INSERT INTO "users_userevent" ("address_line1", "address_line2", "city", "country", "created_at", "date_of_birth", "email", "external_id", "first_name", "id", "identity_changed_at", "is_ciro_affiliate", "is_sandbox", "last_name", "occupation", "partner_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "postal_code", "profile_changed_at", "province", "status", "status_since", "updated_at") VALUES (NEW."address_line1", NEW."address_line2", NEW."city", NEW."country", NEW."created_at", NEW."date_of_birth", NEW."email", NEW."external_id", NEW."first_name", NEW."id", NEW."identity_changed_at", NEW."is_ciro_affiliate", NEW."is_sandbox", NEW."last_name", NEW."occupation", NEW."partner_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id", NEW."postal_code", NEW."profile_changed_at", NEW."province", NEW."status", NEW."status_since", NEW."updated_at"); RETURN NULL;', hash='24a394c3c0df58538a71b38e5dd6059f0ee90d29', operation='UPDATE', pgid='pgtrigger_update_update_16e22', table='users_user', when='AFTER')),
+            ],
         ),
-        migrations.AddIndex(
-            model_name='user',
-            index=models.Index(fields=['partner', 'status', 'created_at', 'id'], name='user_of_partner_status'),
-        ),
-        migrations.AddIndex(
-            model_name='user',
-            index=models.Index(fields=['is_sandbox', 'status', 'queue_section', 'section_since', 'id'], include=('partner',), name='user_waiting'),
-        ),
-        migrations.AddIndex(
-            model_name='user',
-            index=models.Index(condition=models.Q(('queue_section', 0)), fields=['is_sandbox', 'section_since', 'id'], name='user_answered'),
-        ),
-        migrations.AddIndex(
-            model_name='user',
-            index=models.Index(condition=models.Q(('queue_section', 2)), fields=['is_sandbox', 'requirements_due_at', 'id'], name='user_waiting_for_partner'),
-        ),
-        migrations.AddIndex(
-            model_name='user',
-            index=models.Index(condition=models.Q(('queue_section', 1), _negated=True), fields=['partner', 'id'], name='user_with_requirements'),
-        ),
-        migrations.AddIndex(
-            model_name='user',
-            index=models.Index(condition=models.Q(('identity_changed_at__isnull', False), ('status', 'active')), fields=['is_sandbox', 'identity_changed_at', 'id'], name='user_identity_changed'),
-        ),
-        migrations.AddIndex(
-            model_name='user',
-            index=models.Index(condition=models.Q(('is_sandbox', False), ('status__in', ('rejected', 'closed'))), fields=['status_since', 'id'], name='user_retention'),
-        ),
-        migrations.AddIndex(
-            model_name='user',
-            index=models.Index(models.F('is_sandbox'), django.contrib.postgres.indexes.OpClass(django.db.models.functions.text.Lower('email'), 'text_pattern_ops'), name='user_email_prefix'),
-        ),
-        migrations.AddIndex(
-            model_name='user',
-            index=models.Index(models.F('is_sandbox'), django.contrib.postgres.indexes.OpClass(models.Func(django.db.models.functions.text.Lower('email'), models.Value('@'), models.Value(2), function='SPLIT_PART', output_field=models.TextField()), 'text_pattern_ops'), name='user_email_domain'),
-        ),
-        migrations.AddIndex(
-            model_name='user',
-            index=models.Index(models.F('is_sandbox'), django.contrib.postgres.indexes.OpClass(django.db.models.functions.text.Lower('external_id', template='%(function)s(%(expressions)s COLLATE "C")'), 'text_pattern_ops'), name='user_external_id_any_case'),
-        ),
-        migrations.AddIndex(
-            model_name='user',
-            index=models.Index(fields=['is_sandbox', 'date_of_birth', 'name_key'], name='user_birth_and_name'),
-        ),
-        migrations.AddIndex(
-            model_name='user',
-            index=django.contrib.postgres.indexes.GinIndex(condition=models.Q(('is_sandbox', False)), fields=['name_words'], name='user_folded_words'),
-        ),
-        migrations.AddIndex(
-            model_name='user',
-            index=django.contrib.postgres.indexes.GinIndex(condition=models.Q(('is_sandbox', True)), fields=['name_words'], name='user_folded_words_sandbox'),
-        ),
-        migrations.AddConstraint(
-            model_name='user',
-            constraint=models.UniqueConstraint(fields=('partner', 'external_id'), name='user_partner_external_id'),
-        ),
-        migrations.AddConstraint(
-            model_name='user',
-            constraint=models.UniqueConstraint(fields=('id', 'partner', 'is_sandbox'), name='user_id_partner_mode'),
-        ),
-        migrations.AddConstraint(
-            model_name='user',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['pendingCompliance', 'active', 'rejected', 'suspended', 'closed'])), name='user_status_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='user',
-            constraint=models.CheckConstraint(condition=models.Q(('external_id__length__gte', 1)), name='user_external_id_given'),
-        ),
-        migrations.AddConstraint(
-            model_name='user',
-            constraint=models.CheckConstraint(condition=models.Q(('date_of_birth__gte', '1900-01-01')), name='user_date_of_birth_plausible'),
-        ),
-        migrations.AddConstraint(
-            model_name='user',
-            constraint=models.CheckConstraint(condition=models.Q(('country__regex', '^[A-Z]{2}$')), name='user_country_code'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='user',
-            trigger=pgtrigger.compiler.Trigger(name='mode_of_partner', sql=partners.db.triggers.PermanentTriggerSql(func="\n            NEW.is_sandbox := (SELECT mode = 'sandbox' FROM partners_partner WHERE id = NEW.partner_id);\n            RETURN NEW;\n        ", hash='1f9796ec5b57a5096fdb9f034de3f86b02c501bc', operation='INSERT', pgid='pgtrigger_mode_of_partner_a7258', table='users_user', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='user',
-            trigger=pgtrigger.compiler.Trigger(name='first_status', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (NEW.status <> 'pendingCompliance')", func="RAISE EXCEPTION 'A user begins as pendingCompliance.' USING ERRCODE = 'integrity_constraint_violation';", hash='07a7c1f049a9c52eeec35b04c81980ccd06edb05', operation='INSERT', pgid='pgtrigger_first_status_39045', table='users_user', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='user',
-            trigger=pgtrigger.compiler.Trigger(name='identity_immutable', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (ROW(OLD.id, OLD.partner_id, OLD.external_id, OLD.is_sandbox, OLD.created_at) IS DISTINCT FROM ROW(NEW.id, NEW.partner_id, NEW.external_id, NEW.is_sandbox, NEW.created_at))', func="RAISE EXCEPTION 'The identity of a user does not change.' USING ERRCODE = 'integrity_constraint_violation';", hash='da4611d2892293c79af6ef385ec57d190e0406ce', operation='UPDATE OF "id", "partner_id", "external_id", "is_sandbox", "created_at"', pgid='pgtrigger_identity_immutable_83d90', table='users_user', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='user',
-            trigger=pgtrigger.compiler.Trigger(name='status_machine', sql=partners.db.triggers.FunctionTriggerSql(condition='WHEN (OLD.status IS DISTINCT FROM NEW.status)', execute='users_status_machine()', func="CREATE OR REPLACE FUNCTION users_status_machine() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nBEGIN\n    SELECT latest.created_at, latest.reason_code INTO NEW.status_since, NEW.status_reason_code\n      FROM (SELECT * FROM users_statuschange WHERE user_id = NEW.id ORDER BY created_at DESC LIMIT 1) AS latest\n     WHERE from_status = OLD.status AND to_status = NEW.status AND created_at > OLD.status_since;\n    IF NOT FOUND THEN\n        RAISE EXCEPTION 'A status moves by a row in users_statuschange.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    NEW.identity_changed_at := NULL;\n    NEW.partner_wait := interval '0';\n    -- 0: QueueSection.ANSWERED.\n    IF NEW.queue_section <> 0 THEN\n        NEW.section_since := NEW.status_since;\n    END IF;\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_status_machine FROM PUBLIC;\n", hash='fdeddf763e36d66eb749a54d0592cb1d025e7420', operation='UPDATE OF "status"', pgid='pgtrigger_status_machine_a2c29', table='users_user', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='user',
-            trigger=pgtrigger.compiler.Trigger(name='touch', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF ROW(OLD.email, OLD.first_name, OLD.last_name, OLD.date_of_birth, OLD.address_line1, OLD.address_line2, OLD.city, OLD.postal_code, OLD.province, OLD.country, OLD.occupation, OLD.is_ciro_affiliate) IS DISTINCT FROM ROW(NEW.email, NEW.first_name, NEW.last_name, NEW.date_of_birth, NEW.address_line1, NEW.address_line2, NEW.city, NEW.postal_code, NEW.province, NEW.country, NEW.occupation, NEW.is_ciro_affiliate) THEN\n                NEW.updated_at := greatest(clock_timestamp(), OLD.updated_at + interval '1 microsecond');\n                NEW.profile_changed_at := NEW.updated_at;\n                IF NEW.status = 'active'\n                    AND ROW(OLD.first_name, OLD.last_name, OLD.date_of_birth) IS DISTINCT FROM ROW(NEW.first_name, NEW.last_name, NEW.date_of_birth) THEN\n                    NEW.identity_changed_at := NEW.updated_at;\n                END IF;\n            ELSIF OLD.status IS DISTINCT FROM NEW.status THEN\n                NEW.updated_at := greatest(clock_timestamp(), OLD.updated_at + interval '1 microsecond');\n            END IF;\n            RETURN NEW;\n        ", hash='2814eaa4f3495d6676f31ce4edaae8de93347115', operation='UPDATE', pgid='pgtrigger_touch_7f2b3', table='users_user', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='user',
-            trigger=pgtrigger.compiler.Trigger(name='event', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD.status IS DISTINCT FROM NEW.status)', func='\n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, data)\n        SELECT u.partner_id, \'user.statusChanged\', ARRAY[u.id], jsonb_build_object(\'externalId\', u.external_id, \'userId\', u.id, \'status\', u.status, \'statusReason\', CASE u.status WHEN \'active\' THEN CASE u.status_reason_code WHEN \'other\' THEN \'verified\' ELSE \'verified\' END WHEN \'rejected\' THEN CASE u.status_reason_code WHEN \'notVerified\' THEN \'notVerified\' WHEN \'duplicate\' THEN \'duplicate\' WHEN \'notServed\' THEN \'notServed\' WHEN \'listed\' THEN \'notServed\' WHEN \'fraudSuspected\' THEN \'notServed\' WHEN \'other\' THEN \'notServed\' ELSE \'notServed\' END WHEN \'suspended\' THEN CASE u.status_reason_code WHEN \'profileChanged\' THEN \'informationMissing\' WHEN \'partnerRequest\' THEN \'partnerRequest\' WHEN \'unusualActivity\' THEN \'underReview\' WHEN \'fraudSuspected\' THEN \'underReview\' WHEN \'listed\' THEN \'underReview\' WHEN \'other\' THEN \'underReview\' ELSE \'underReview\' END WHEN \'closed\' THEN CASE u.status_reason_code WHEN \'userRequest\' THEN \'userRequest\' WHEN \'partnerRequest\' THEN \'partnerRequest\' WHEN \'duplicate\' THEN \'duplicate\' WHEN \'notServed\' THEN \'notServed\' WHEN \'fraudConfirmed\' THEN \'notServed\' WHEN \'listed\' THEN \'notServed\' WHEN \'other\' THEN \'notServed\' ELSE \'notServed\' END END, \'updatedAt\', to_char(u.updated_at AT TIME ZONE \'UTC\', \'YYYY-MM-DD"T"HH24:MI:SS.US"Z"\')) FROM (SELECT NEW.*) AS u\n    ;\n            RETURN NULL;\n        ', hash='4d05b1064f34bb850aefe95a87fdc7f9371631d0', operation='UPDATE OF "status"', pgid='pgtrigger_event_bc9a1', table='users_user', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='user',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='b98dbdede5d251d10f284f1316cda7ee6b4d68ad', operation='DELETE', pgid='pgtrigger_no_delete_85ca0', table='users_user', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='user',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='d1d69c161cd8edeced8874c768f17791f848e45f', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_2cd70', table='users_user', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='user',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "users_userevent" ("address_line1", "address_line2", "city", "country", "created_at", "date_of_birth", "email", "external_id", "first_name", "id", "identity_changed_at", "is_ciro_affiliate", "is_sandbox", "last_name", "occupation", "partner_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "postal_code", "profile_changed_at", "province", "status", "status_since", "updated_at") VALUES (NEW."address_line1", NEW."address_line2", NEW."city", NEW."country", NEW."created_at", NEW."date_of_birth", NEW."email", NEW."external_id", NEW."first_name", NEW."id", NEW."identity_changed_at", NEW."is_ciro_affiliate", NEW."is_sandbox", NEW."last_name", NEW."occupation", NEW."partner_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id", NEW."postal_code", NEW."profile_changed_at", NEW."province", NEW."status", NEW."status_since", NEW."updated_at"); RETURN NULL;', hash='d7889449d4a0c3fa37fabad63654b563dce539e1', operation='INSERT', pgid='pgtrigger_insert_insert_52e78', table='users_user', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='user',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (ROW(OLD.updated_at, OLD.identity_changed_at) IS DISTINCT FROM ROW(NEW.updated_at, NEW.identity_changed_at))', func='INSERT INTO "users_userevent" ("address_line1", "address_line2", "city", "country", "created_at", "date_of_birth", "email", "external_id", "first_name", "id", "identity_changed_at", "is_ciro_affiliate", "is_sandbox", "last_name", "occupation", "partner_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "postal_code", "profile_changed_at", "province", "status", "status_since", "updated_at") VALUES (NEW."address_line1", NEW."address_line2", NEW."city", NEW."country", NEW."created_at", NEW."date_of_birth", NEW."email", NEW."external_id", NEW."first_name", NEW."id", NEW."identity_changed_at", NEW."is_ciro_affiliate", NEW."is_sandbox", NEW."last_name", NEW."occupation", NEW."partner_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id", NEW."postal_code", NEW."profile_changed_at", NEW."province", NEW."status", NEW."status_since", NEW."updated_at"); RETURN NULL;', hash='24a394c3c0df58538a71b38e5dd6059f0ee90d29', operation='UPDATE', pgid='pgtrigger_update_update_16e22', table='users_user', when='AFTER')),
-        ),
-        migrations.AddIndex(
+        AddTriggers(
             model_name='casenote',
-            index=models.Index(fields=['user', 'id'], name='case_note_of_user'),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='time', sql=partners.db.triggers.PermanentTriggerSql(func='NEW.created_at := clock_timestamp(); RETURN NEW;', hash='49f9a5a76ab7dfa70c118c4397a1099b1a64155e', operation='INSERT', pgid='pgtrigger_time_fe733', table='users_casenote', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.staff_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='934e8cd4cd7a23aae8f5e9a01f889c6ab828897b', operation='INSERT', pgid='pgtrigger_by_active_staff_37b96', table='users_casenote', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='6054237391803c7f64c882a22057de335ed1e1e2', operation='UPDATE', pgid='pgtrigger_no_update_08e03', table='users_casenote', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='c2d9b93beae339830bba93c89bc0130373d9f9c3', operation='DELETE', pgid='pgtrigger_no_delete_32f23', table='users_casenote', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='5507b037955c8a8707366fe32b64f95f130f6086', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_a123c', table='users_casenote', when='BEFORE')),
+            ],
         ),
-        migrations.AddConstraint(
-            model_name='casenote',
-            constraint=models.CheckConstraint(condition=models.Q(('text__regex', '\\S')), name='case_note_given'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='casenote',
-            trigger=pgtrigger.compiler.Trigger(name='time', sql=partners.db.triggers.PermanentTriggerSql(func='NEW.created_at := clock_timestamp(); RETURN NEW;', hash='49f9a5a76ab7dfa70c118c4397a1099b1a64155e', operation='INSERT', pgid='pgtrigger_time_fe733', table='users_casenote', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='casenote',
-            trigger=pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.staff_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='934e8cd4cd7a23aae8f5e9a01f889c6ab828897b', operation='INSERT', pgid='pgtrigger_by_active_staff_37b96', table='users_casenote', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='casenote',
-            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='6054237391803c7f64c882a22057de335ed1e1e2', operation='UPDATE', pgid='pgtrigger_no_update_08e03', table='users_casenote', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='casenote',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='c2d9b93beae339830bba93c89bc0130373d9f9c3', operation='DELETE', pgid='pgtrigger_no_delete_32f23', table='users_casenote', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='casenote',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='5507b037955c8a8707366fe32b64f95f130f6086', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_a123c', table='users_casenote', when='BEFORE')),
-        ),
-        migrations.AddIndex(
+        AddTriggers(
             model_name='accessrecord',
-            index=models.Index(fields=['user', 'id'], name='access_of_user'),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='time', sql=partners.db.triggers.PermanentTriggerSql(func='NEW.created_at := clock_timestamp(); RETURN NEW;', hash='617197c43eeb15f34db401fef618b32fe4840a11', operation='INSERT', pgid='pgtrigger_time_7aca5', table='users_accessrecord', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.staff_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='2e22c25966245b4ec3f112f6bcb27e8c8deb71f2', operation='INSERT', pgid='pgtrigger_by_active_staff_52dde', table='users_accessrecord', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='reviewed', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (NEW.kind = 'reviewed')", func='\n            UPDATE users_user SET identity_changed_at = NULL WHERE id = NEW.user_id;\n            RETURN NULL;\n        ', hash='fc0d1ad1acedab40581d4b1b6e1596837431b6ac', operation='INSERT', pgid='pgtrigger_reviewed_9a0e1', table='users_accessrecord', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='audit_reviewed', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (NEW.kind = 'reviewed')", func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.reviewed', coalesce(NEW.user_id::text, ''),\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('export', nullif(NEW.detail, ''), 'requestId', nullif(NEW.request_id, '')) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = NEW.user_id), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.staff_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='793a7fa8828e8b09df3f57d3e98388bc8bf25a9b', operation='INSERT', pgid='pgtrigger_audit_reviewed_ddf2d', table='users_accessrecord', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='audit_exported', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (NEW.kind = 'exported')", func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.exported', coalesce(NEW.user_id::text, ''),\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('export', nullif(NEW.detail, ''), 'requestId', nullif(NEW.request_id, '')) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = NEW.user_id), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.staff_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='292d22b635137993d806d17a3e37366549b310e4', operation='INSERT', pgid='pgtrigger_audit_exported_cbc2f', table='users_accessrecord', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='63782e31be4c8b204212a42cc02b08ddf91d40d0', operation='UPDATE', pgid='pgtrigger_no_update_51c32', table='users_accessrecord', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='0413de402d37145080a433814c26a7602c52797f', operation='DELETE', pgid='pgtrigger_no_delete_b00e9', table='users_accessrecord', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='f36100229fa4bb6c0259d313a2f0b4187bdd895b', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_a5731', table='users_accessrecord', when='BEFORE')),
+            ],
         ),
-        migrations.AddIndex(
-            model_name='accessrecord',
-            index=models.Index(fields=['staff', 'id'], name='access_by_staff'),
-        ),
-        migrations.AddIndex(
-            model_name='accessrecord',
-            index=models.Index(fields=['created_at', 'id'], name='access_by_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='accessrecord',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['opened', 'claimed', 'released', 'reviewed', 'exported'])), name='access_kind_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='accessrecord',
-            constraint=models.CheckConstraint(condition=models.Q(('user__isnull', False), ('kind', 'exported'), _connector='OR'), name='access_of_somebody'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='accessrecord',
-            trigger=pgtrigger.compiler.Trigger(name='time', sql=partners.db.triggers.PermanentTriggerSql(func='NEW.created_at := clock_timestamp(); RETURN NEW;', hash='617197c43eeb15f34db401fef618b32fe4840a11', operation='INSERT', pgid='pgtrigger_time_7aca5', table='users_accessrecord', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='accessrecord',
-            trigger=pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.staff_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='2e22c25966245b4ec3f112f6bcb27e8c8deb71f2', operation='INSERT', pgid='pgtrigger_by_active_staff_52dde', table='users_accessrecord', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='accessrecord',
-            trigger=pgtrigger.compiler.Trigger(name='reviewed', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (NEW.kind = 'reviewed')", func='\n            UPDATE users_user SET identity_changed_at = NULL WHERE id = NEW.user_id;\n            RETURN NULL;\n        ', hash='fc0d1ad1acedab40581d4b1b6e1596837431b6ac', operation='INSERT', pgid='pgtrigger_reviewed_9a0e1', table='users_accessrecord', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='accessrecord',
-            trigger=pgtrigger.compiler.Trigger(name='audit_reviewed', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (NEW.kind = 'reviewed')", func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.reviewed', coalesce(NEW.user_id::text, ''),\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('export', nullif(NEW.detail, ''), 'requestId', nullif(NEW.request_id, '')) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = NEW.user_id), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.staff_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='793a7fa8828e8b09df3f57d3e98388bc8bf25a9b', operation='INSERT', pgid='pgtrigger_audit_reviewed_ddf2d', table='users_accessrecord', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='accessrecord',
-            trigger=pgtrigger.compiler.Trigger(name='audit_exported', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (NEW.kind = 'exported')", func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.exported', coalesce(NEW.user_id::text, ''),\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('export', nullif(NEW.detail, ''), 'requestId', nullif(NEW.request_id, '')) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = NEW.user_id), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.staff_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='292d22b635137993d806d17a3e37366549b310e4', operation='INSERT', pgid='pgtrigger_audit_exported_cbc2f', table='users_accessrecord', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='accessrecord',
-            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='63782e31be4c8b204212a42cc02b08ddf91d40d0', operation='UPDATE', pgid='pgtrigger_no_update_51c32', table='users_accessrecord', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='accessrecord',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='0413de402d37145080a433814c26a7602c52797f', operation='DELETE', pgid='pgtrigger_no_delete_b00e9', table='users_accessrecord', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='accessrecord',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='f36100229fa4bb6c0259d313a2f0b4187bdd895b', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_a5731', table='users_accessrecord', when='BEFORE')),
-        ),
-        migrations.AddIndex(
+        AddTriggers(
             model_name='erasure',
-            index=models.Index(condition=models.Q(('rows', {})), fields=['user_id'], name='erasure_under_way'),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.by_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='26f0a9ea550eaa156ed82c86f05674ebd095929a', operation='INSERT', pgid='pgtrigger_by_active_staff_f2676', table='users_erasure', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='is_due', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE erased users_user%ROWTYPE;', func="\n            -- Waits for those who write about the user, and keeps others waiting.\n            SELECT * INTO erased FROM users_user WHERE id = NEW.user_id FOR UPDATE;\n            IF NOT FOUND THEN\n                RAISE EXCEPTION 'There is no such user.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            NEW.due_at := CASE WHEN erased.status IN ('rejected', 'closed') AND NOT erased.is_sandbox\n        THEN ((greatest(erased.status_since, (SELECT created_at FROM transactions_conversion WHERE user_id = erased.id ORDER BY created_at DESC LIMIT 1), (SELECT created_at FROM transactions_document WHERE user_id = erased.id ORDER BY created_at DESC LIMIT 1)) AT TIME ZONE 'UTC') + make_interval(years => NEW.years::integer)) AT TIME ZONE 'UTC' END;\n            IF NEW.due_at IS NULL OR NEW.due_at > clock_timestamp() THEN\n                RAISE EXCEPTION 'The records of this user are not due for erasure.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            IF EXISTS (\n    SELECT FROM users_hold hold WHERE hold.user_id = erased.id\n       AND NOT EXISTS (SELECT FROM users_holdrelease release WHERE release.hold_id = hold.id)) THEN\n                RAISE EXCEPTION 'The records of this user are held.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            NEW.partner_id := erased.partner_id;\n            NEW.erased_at := clock_timestamp();\n            NEW.rows := '{}';\n            RETURN NEW;\n        ", hash='91527546392f4c566d9dd120de020bd64ef0d216', operation='INSERT', pgid='pgtrigger_is_due_f6c3f', table='users_erasure', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='erases', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE erased users_user%ROWTYPE; ids text[]; address text; deleted bigint; counted bigint; counts jsonb;', func='-- The only function that erases a user: the trigger after the insert of a row of users_erasure, which the serving role\n-- may not insert. The trigger before it has locked the user, and refused one that is not due or is held.\n--\n-- While `rows` is empty, the triggers that refuse DELETE let this function pass (partners/db/triggers.py). The row is\n-- in no other transaction then, and has its counts before the statement that inserted it ends.\n--\n-- The places in braces are filled from the register (users/models/retention_triggers.py), which also declares the\n-- variables.\nSELECT * INTO erased FROM users_user WHERE id = NEW.user_id;\n-- Waits for deliveries that are being made of the user\'s events (partners/webhooks/fan_out.py skips what is locked).\nPERFORM FROM partners_webhookendpoint WHERE partner_id = erased.partner_id ORDER BY id FOR NO KEY UPDATE;\nids := ARRAY(SELECT document_id::text FROM transactions_document WHERE user_id = erased.id UNION ALL SELECT id::text FROM users_hold WHERE user_id = erased.id UNION ALL SELECT id::text FROM users_proposal WHERE user_id = erased.id UNION ALL SELECT id::text FROM users_requirement WHERE user_id = erased.id UNION ALL SELECT id::text FROM users_user WHERE id = erased.id);\n-- The path as requests have it in its canonical form: each byte but the unreserved ones as %XX.\naddress := \'/v1/users/\' || (\n    SELECT string_agg(\n               CASE WHEN letter ~ \'^[A-Za-z0-9_.~/-]$\' THEN letter\n                    ELSE regexp_replace(upper(encode(convert_to(letter, \'UTF8\'), \'hex\')), \'(..)\', \'%\\1\', \'g\') END,\n               \'\' ORDER BY place)\n      FROM regexp_split_to_table(erased.external_id, \'\') WITH ORDINALITY AS letters (letter, place));\ncounts := \'{}\';\ncounted := 0;\nDELETE FROM users_decisionbasis WHERE review_id IN (SELECT id FROM users_accessrecord WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nDELETE FROM users_decisionbasis WHERE decision_id IN (SELECT id FROM users_statuschange WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_decisionbasis\', counted); END IF;\ncounted := 0;\nDELETE FROM users_requirementclosure WHERE requirement_id IN (SELECT id FROM users_requirement WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nDELETE FROM users_requirementclosure WHERE decision_id IN (SELECT id FROM users_statuschange WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_requirementclosure\', counted); END IF;\ncounted := 0;\nDELETE FROM transactions_documentwithdrawal WHERE document_id IN (SELECT id FROM transactions_document WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'transactions_documentwithdrawal\', counted); END IF;\ncounted := 0;\nDELETE FROM users_holdrelease WHERE hold_id IN (SELECT id FROM users_hold WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_holdrelease\', counted); END IF;\ncounted := 0;\nDELETE FROM users_requirementresponse WHERE requirement_id IN (SELECT id FROM users_requirement WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_requirementresponse\', counted); END IF;\ncounted := 0;\nDELETE FROM users_statuschange WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nDELETE FROM users_statuschange WHERE proposal_id IN (SELECT id FROM users_proposal WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_statuschange\', counted); END IF;\ncounted := 0;\nDELETE FROM partners_webhookdelivery WHERE event_id IN (SELECT id FROM partners_event WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'partners_webhookdelivery\', counted); END IF;\ncounted := 0;\nDELETE FROM transactions_conversion WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'transactions_conversion\', counted); END IF;\ncounted := 0;\nDELETE FROM transactions_document WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'transactions_document\', counted); END IF;\ncounted := 0;\nDELETE FROM users_accessrecord WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_accessrecord\', counted); END IF;\ncounted := 0;\nDELETE FROM users_casenote WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_casenote\', counted); END IF;\ncounted := 0;\nDELETE FROM users_claim WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_claim\', counted); END IF;\ncounted := 0;\nDELETE FROM users_hold WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_hold\', counted); END IF;\ncounted := 0;\nDELETE FROM users_proposal WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_proposal\', counted); END IF;\ncounted := 0;\nDELETE FROM users_requirement WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_requirement\', counted); END IF;\ncounted := 0;\nDELETE FROM users_userevent WHERE pgh_obj_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_userevent\', counted); END IF;\ncounted := 0;\nDELETE FROM django_admin_log WHERE object_id = ANY(ids);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'django_admin_log\', counted); END IF;\ncounted := 0;\nDELETE FROM partners_auditentry WHERE object = ANY(ids);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'partners_auditentry\', counted); END IF;\ncounted := 0;\nDELETE FROM partners_event WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'partners_event\', counted); END IF;\ncounted := 0;\nDELETE FROM partners_idempotencyrecord WHERE partner_id = erased.partner_id AND (coalesce(location, path) = address OR starts_with(coalesce(location, path), address || \'/\'));\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'partners_idempotencyrecord\', counted); END IF;\ncounted := 0;\nDELETE FROM partners_outboxentry WHERE partner_id = erased.partner_id AND erased.id = ALL(user_ids);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'partners_outboxentry\', counted); END IF;\ncounted := 0;\nDELETE FROM partners_usedsignature WHERE partner_id = erased.partner_id AND (path = address OR starts_with(path, address || \'/\'));\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'partners_usedsignature\', counted); END IF;\ncounted := 0;\nDELETE FROM users_user WHERE id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_user\', counted); END IF;\n-- Entries of a statement about several users, such as an import\'s: the others keep theirs.\nUPDATE partners_outboxentry entry\n   SET (user_ids, external_ids, times, size) = (\n       SELECT array_agg(of_user), array_agg(external_id), array_agg(time), count(*)\n         FROM unnest(entry.user_ids, entry.external_ids, entry.times) AS rows (of_user, external_id, time)\n        WHERE of_user <> erased.id)\n WHERE partner_id = erased.partner_id AND erased.id = ANY(user_ids);\nUPDATE users_erasure SET rows = counts WHERE user_id = NEW.user_id;\n\n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, data)\n        SELECT u.partner_id, \'user.erased\', ARRAY[u.id], jsonb_build_object(\'externalId\', u.external_id, \'userId\', u.id) FROM (SELECT erased.*) AS u\n    ;\n\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'user.erased\', NEW.user_id::text,\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'partner\', (SELECT slug FROM partners_partner WHERE id = NEW.partner_id), \'dueAt\', to_char(NEW.due_at AT TIME ZONE \'UTC\', \'YYYY-MM-DD"T"HH24:MI:SS.US"Z"\'), \'rows\', counts))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting(\'pghistory.context_metadata\', true), \'\')::jsonb, \'{}\'), \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE true\n    ;\nRETURN NULL;\n', hash='c50ef1f6eb3f34e4a3c21787dead2be8ef4bd1d7', operation='INSERT', pgid='pgtrigger_erases_2b9d2', table='users_erasure', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='counted_once', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF OLD.rows <> '{}' OR pg_trigger_depth() < 2\n                OR to_jsonb(OLD) - 'rows' IS DISTINCT FROM to_jsonb(NEW) - 'rows' THEN\n                RAISE EXCEPTION 'What is left of a user does not change.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='6a9965d210981ef4a1a8fd5df8614519ccfa5bdf', operation='UPDATE', pgid='pgtrigger_counted_once_b9624', table='users_erasure', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='388ded5d4ca48ce1eb59c4f56f0d0b0039e682f2', operation='DELETE', pgid='pgtrigger_no_delete_69279', table='users_erasure', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='d136de62d535ff64d357574ebd3701b561bf10a4', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_42cf8', table='users_erasure', when='BEFORE')),
+            ],
         ),
-        migrations.AddConstraint(
-            model_name='erasure',
-            constraint=models.CheckConstraint(condition=models.Q(('years__gte', 5)), name='erasure_years_of_the_law'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='erasure',
-            trigger=pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.by_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='26f0a9ea550eaa156ed82c86f05674ebd095929a', operation='INSERT', pgid='pgtrigger_by_active_staff_f2676', table='users_erasure', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='erasure',
-            trigger=pgtrigger.compiler.Trigger(name='is_due', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE erased users_user%ROWTYPE;', func="\n            -- Waits for those who write about the user, and keeps others waiting.\n            SELECT * INTO erased FROM users_user WHERE id = NEW.user_id FOR UPDATE;\n            IF NOT FOUND THEN\n                RAISE EXCEPTION 'There is no such user.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            NEW.due_at := CASE WHEN erased.status IN ('rejected', 'closed') AND NOT erased.is_sandbox\n        THEN ((greatest(erased.status_since, (SELECT created_at FROM transactions_conversion WHERE user_id = erased.id ORDER BY created_at DESC LIMIT 1), (SELECT created_at FROM transactions_document WHERE user_id = erased.id ORDER BY created_at DESC LIMIT 1)) AT TIME ZONE 'UTC') + make_interval(years => NEW.years::integer)) AT TIME ZONE 'UTC' END;\n            IF NEW.due_at IS NULL OR NEW.due_at > clock_timestamp() THEN\n                RAISE EXCEPTION 'The records of this user are not due for erasure.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            IF EXISTS (\n    SELECT FROM users_hold hold WHERE hold.user_id = erased.id\n       AND NOT EXISTS (SELECT FROM users_holdrelease release WHERE release.hold_id = hold.id)) THEN\n                RAISE EXCEPTION 'The records of this user are held.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            NEW.partner_id := erased.partner_id;\n            NEW.erased_at := clock_timestamp();\n            NEW.rows := '{}';\n            RETURN NEW;\n        ", hash='91527546392f4c566d9dd120de020bd64ef0d216', operation='INSERT', pgid='pgtrigger_is_due_f6c3f', table='users_erasure', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='erasure',
-            trigger=pgtrigger.compiler.Trigger(name='erases', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE erased users_user%ROWTYPE; ids text[]; address text; deleted bigint; counted bigint; counts jsonb;', func='-- The only function that erases a user: the trigger after the insert of a row of users_erasure, which the serving role\n-- may not insert. The trigger before it has locked the user, and refused one that is not due or is held.\n--\n-- While `rows` is empty, the triggers that refuse DELETE let this function pass (partners/db/triggers.py). The row is\n-- in no other transaction then, and has its counts before the statement that inserted it ends.\n--\n-- The places in braces are filled from the register (users/models/retention_triggers.py), which also declares the\n-- variables.\nSELECT * INTO erased FROM users_user WHERE id = NEW.user_id;\n-- Waits for deliveries that are being made of the user\'s events (partners/webhooks/fan_out.py skips what is locked).\nPERFORM FROM partners_webhookendpoint WHERE partner_id = erased.partner_id ORDER BY id FOR NO KEY UPDATE;\nids := ARRAY(SELECT document_id::text FROM transactions_document WHERE user_id = erased.id UNION ALL SELECT id::text FROM users_hold WHERE user_id = erased.id UNION ALL SELECT id::text FROM users_proposal WHERE user_id = erased.id UNION ALL SELECT id::text FROM users_requirement WHERE user_id = erased.id UNION ALL SELECT id::text FROM users_user WHERE id = erased.id);\n-- The path as requests have it in its canonical form: each byte but the unreserved ones as %XX.\naddress := \'/v1/users/\' || (\n    SELECT string_agg(\n               CASE WHEN letter ~ \'^[A-Za-z0-9_.~/-]$\' THEN letter\n                    ELSE regexp_replace(upper(encode(convert_to(letter, \'UTF8\'), \'hex\')), \'(..)\', \'%\\1\', \'g\') END,\n               \'\' ORDER BY place)\n      FROM regexp_split_to_table(erased.external_id, \'\') WITH ORDINALITY AS letters (letter, place));\ncounts := \'{}\';\ncounted := 0;\nDELETE FROM users_decisionbasis WHERE review_id IN (SELECT id FROM users_accessrecord WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nDELETE FROM users_decisionbasis WHERE decision_id IN (SELECT id FROM users_statuschange WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_decisionbasis\', counted); END IF;\ncounted := 0;\nDELETE FROM users_requirementclosure WHERE requirement_id IN (SELECT id FROM users_requirement WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nDELETE FROM users_requirementclosure WHERE decision_id IN (SELECT id FROM users_statuschange WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_requirementclosure\', counted); END IF;\ncounted := 0;\nDELETE FROM transactions_documentwithdrawal WHERE document_id IN (SELECT id FROM transactions_document WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'transactions_documentwithdrawal\', counted); END IF;\ncounted := 0;\nDELETE FROM users_holdrelease WHERE hold_id IN (SELECT id FROM users_hold WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_holdrelease\', counted); END IF;\ncounted := 0;\nDELETE FROM users_requirementresponse WHERE requirement_id IN (SELECT id FROM users_requirement WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_requirementresponse\', counted); END IF;\ncounted := 0;\nDELETE FROM users_statuschange WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nDELETE FROM users_statuschange WHERE proposal_id IN (SELECT id FROM users_proposal WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_statuschange\', counted); END IF;\ncounted := 0;\nDELETE FROM partners_webhookdelivery WHERE event_id IN (SELECT id FROM partners_event WHERE user_id = erased.id);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'partners_webhookdelivery\', counted); END IF;\ncounted := 0;\nDELETE FROM transactions_conversion WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'transactions_conversion\', counted); END IF;\ncounted := 0;\nDELETE FROM transactions_document WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'transactions_document\', counted); END IF;\ncounted := 0;\nDELETE FROM users_accessrecord WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_accessrecord\', counted); END IF;\ncounted := 0;\nDELETE FROM users_casenote WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_casenote\', counted); END IF;\ncounted := 0;\nDELETE FROM users_claim WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_claim\', counted); END IF;\ncounted := 0;\nDELETE FROM users_hold WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_hold\', counted); END IF;\ncounted := 0;\nDELETE FROM users_proposal WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_proposal\', counted); END IF;\ncounted := 0;\nDELETE FROM users_requirement WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_requirement\', counted); END IF;\ncounted := 0;\nDELETE FROM users_userevent WHERE pgh_obj_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_userevent\', counted); END IF;\ncounted := 0;\nDELETE FROM django_admin_log WHERE object_id = ANY(ids);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'django_admin_log\', counted); END IF;\ncounted := 0;\nDELETE FROM partners_auditentry WHERE object = ANY(ids);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'partners_auditentry\', counted); END IF;\ncounted := 0;\nDELETE FROM partners_event WHERE user_id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'partners_event\', counted); END IF;\ncounted := 0;\nDELETE FROM partners_idempotencyrecord WHERE partner_id = erased.partner_id AND (coalesce(location, path) = address OR starts_with(coalesce(location, path), address || \'/\'));\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'partners_idempotencyrecord\', counted); END IF;\ncounted := 0;\nDELETE FROM partners_outboxentry WHERE partner_id = erased.partner_id AND erased.id = ALL(user_ids);\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'partners_outboxentry\', counted); END IF;\ncounted := 0;\nDELETE FROM partners_usedsignature WHERE partner_id = erased.partner_id AND (path = address OR starts_with(path, address || \'/\'));\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'partners_usedsignature\', counted); END IF;\ncounted := 0;\nDELETE FROM users_user WHERE id = erased.id;\nGET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;\nIF counted > 0 THEN counts := counts || jsonb_build_object(\'users_user\', counted); END IF;\n-- Entries of a statement about several users, such as an import\'s: the others keep theirs.\nUPDATE partners_outboxentry entry\n   SET (user_ids, external_ids, times, size) = (\n       SELECT array_agg(of_user), array_agg(external_id), array_agg(time), count(*)\n         FROM unnest(entry.user_ids, entry.external_ids, entry.times) AS rows (of_user, external_id, time)\n        WHERE of_user <> erased.id)\n WHERE partner_id = erased.partner_id AND erased.id = ANY(user_ids);\nUPDATE users_erasure SET rows = counts WHERE user_id = NEW.user_id;\n\n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, data)\n        SELECT u.partner_id, \'user.erased\', ARRAY[u.id], jsonb_build_object(\'externalId\', u.external_id, \'userId\', u.id) FROM (SELECT erased.*) AS u\n    ;\n\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'user.erased\', NEW.user_id::text,\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'partner\', (SELECT slug FROM partners_partner WHERE id = NEW.partner_id), \'dueAt\', to_char(NEW.due_at AT TIME ZONE \'UTC\', \'YYYY-MM-DD"T"HH24:MI:SS.US"Z"\'), \'rows\', counts))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting(\'pghistory.context_metadata\', true), \'\')::jsonb, \'{}\'), \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE true\n    ;\nRETURN NULL;\n', hash='c50ef1f6eb3f34e4a3c21787dead2be8ef4bd1d7', operation='INSERT', pgid='pgtrigger_erases_2b9d2', table='users_erasure', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='erasure',
-            trigger=pgtrigger.compiler.Trigger(name='counted_once', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF OLD.rows <> '{}' OR pg_trigger_depth() < 2\n                OR to_jsonb(OLD) - 'rows' IS DISTINCT FROM to_jsonb(NEW) - 'rows' THEN\n                RAISE EXCEPTION 'What is left of a user does not change.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='6a9965d210981ef4a1a8fd5df8614519ccfa5bdf', operation='UPDATE', pgid='pgtrigger_counted_once_b9624', table='users_erasure', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='erasure',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='388ded5d4ca48ce1eb59c4f56f0d0b0039e682f2', operation='DELETE', pgid='pgtrigger_no_delete_69279', table='users_erasure', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='erasure',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='d136de62d535ff64d357574ebd3701b561bf10a4', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_42cf8', table='users_erasure', when='BEFORE')),
-        ),
-        migrations.AddField(
-            model_name='holdrelease',
-            name='by',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by'),
-        ),
-        migrations.AddIndex(
+        AddTriggers(
             model_name='hold',
-            index=models.Index(fields=['user', 'created_at'], name='hold_of_user'),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='time', sql=partners.db.triggers.PermanentTriggerSql(func='NEW.created_at := clock_timestamp(); RETURN NEW;', hash='ae8bf4d897ba684c093ca364f7aeb430102e4ecc', operation='INSERT', pgid='pgtrigger_time_ac74f', table='users_hold', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.by_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='6e8e47c398b1817e9bdf0e0f0875bca06e46cbb1', operation='INSERT', pgid='pgtrigger_by_active_staff_2ae52', table='users_hold', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='of_real_user', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE present users_user%ROWTYPE;', func="\n            -- Waits for an erasure; then there is no such user.\n            SELECT * INTO present FROM users_user WHERE id = NEW.user_id FOR NO KEY UPDATE;\n            IF present.is_sandbox THEN\n                RAISE EXCEPTION 'The records of sandbox users have no retention.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='282f1ed3f2bb15486b2ebff83b3353dad43d94b3', operation='INSERT', pgid='pgtrigger_of_real_user_74648', table='users_hold', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.held', NEW.user_id::text,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('hold', NEW.id, 'reason', NEW.reason) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = NEW.user_id), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='7570054ce4b04fa0cd57410a91f8bce863aa6a92', operation='INSERT', pgid='pgtrigger_audit_a0483', table='users_hold', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='9ac6dee3fc0ba5429409e3afeef30963e52697ca', operation='UPDATE', pgid='pgtrigger_no_update_36821', table='users_hold', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='f15c1439d482bb635e2ea403fc492c5aa7b75460', operation='DELETE', pgid='pgtrigger_no_delete_d47e0', table='users_hold', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='a3a1755b3ce3a7540c281c8f41e24ebdfcbb581d', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_dcb60', table='users_hold', when='BEFORE')),
+            ],
         ),
-        migrations.AddConstraint(
-            model_name='hold',
-            constraint=models.CheckConstraint(condition=models.Q(('reason__regex', '\\S')), name='hold_reason_given'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='hold',
-            trigger=pgtrigger.compiler.Trigger(name='time', sql=partners.db.triggers.PermanentTriggerSql(func='NEW.created_at := clock_timestamp(); RETURN NEW;', hash='ae8bf4d897ba684c093ca364f7aeb430102e4ecc', operation='INSERT', pgid='pgtrigger_time_ac74f', table='users_hold', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='hold',
-            trigger=pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.by_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='6e8e47c398b1817e9bdf0e0f0875bca06e46cbb1', operation='INSERT', pgid='pgtrigger_by_active_staff_2ae52', table='users_hold', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='hold',
-            trigger=pgtrigger.compiler.Trigger(name='of_real_user', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE present users_user%ROWTYPE;', func="\n            -- Waits for an erasure; then there is no such user.\n            SELECT * INTO present FROM users_user WHERE id = NEW.user_id FOR NO KEY UPDATE;\n            IF present.is_sandbox THEN\n                RAISE EXCEPTION 'The records of sandbox users have no retention.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='282f1ed3f2bb15486b2ebff83b3353dad43d94b3', operation='INSERT', pgid='pgtrigger_of_real_user_74648', table='users_hold', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='hold',
-            trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.held', NEW.user_id::text,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('hold', NEW.id, 'reason', NEW.reason) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = NEW.user_id), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='7570054ce4b04fa0cd57410a91f8bce863aa6a92', operation='INSERT', pgid='pgtrigger_audit_a0483', table='users_hold', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='hold',
-            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='9ac6dee3fc0ba5429409e3afeef30963e52697ca', operation='UPDATE', pgid='pgtrigger_no_update_36821', table='users_hold', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='hold',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='f15c1439d482bb635e2ea403fc492c5aa7b75460', operation='DELETE', pgid='pgtrigger_no_delete_d47e0', table='users_hold', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='hold',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='a3a1755b3ce3a7540c281c8f41e24ebdfcbb581d', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_dcb60', table='users_hold', when='BEFORE')),
-        ),
-        migrations.AddIndex(
+        AddTriggers(
             model_name='proposal',
-            index=models.Index(fields=['user', 'created_at'], name='proposal_of_user'),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.by_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='ff8f4a0f51d313b345ad8616b0dbd1fdad4e512d', operation='INSERT', pgid='pgtrigger_by_active_staff_e52e8', table='users_proposal', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='of_present', sql=partners.db.triggers.FunctionTriggerSql(execute='users_proposal_of_present()', func="CREATE OR REPLACE FUNCTION users_proposal_of_present() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nDECLARE\n    present users_user%ROWTYPE;\nBEGIN\n    SELECT * INTO present FROM users_user WHERE id = NEW.user_id FOR NO KEY UPDATE;\n    NEW.from_status := present.status;\n    NEW.user_updated_at := present.updated_at;\n    NEW.created_at := clock_timestamp();\n    IF NEW.state <> 'open' OR NEW.ended_by_id IS NOT NULL OR NEW.ended_at IS NOT NULL OR NEW.note <> '' THEN\n        RAISE EXCEPTION 'A proposal begins open.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    IF NOT users_takes_two(NEW.user_id, NEW.to_status) THEN\n        RAISE EXCEPTION 'This move takes one person: there is no rule for it.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    IF NOT users_may_decide(NEW.by_id) THEN\n        RAISE EXCEPTION 'An active account that may decide proposes.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    NEW.open_seconds :=\n        extract(epoch FROM NEW.created_at - users_opened_at(NEW.user_id, NEW.by_id, present.status_since));\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_proposal_of_present FROM PUBLIC;\n", hash='f8405ea6d58250cfb715dc66fcb2d792d4df62fb', operation='INSERT', pgid='pgtrigger_of_present_ee2c3', table='users_proposal', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='ends_once', sql=partners.db.triggers.FunctionTriggerSql(execute='users_proposal_ends_once()', func="CREATE OR REPLACE FUNCTION users_proposal_ends_once() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nDECLARE\n    present users_user%ROWTYPE;\n    ends CONSTANT text[] := ARRAY['state', 'ended_by_id', 'ended_at', 'note'];\nBEGIN\n    IF OLD.state <> 'open' OR NEW.state = 'open'\n        OR to_jsonb(OLD) - ends IS DISTINCT FROM to_jsonb(NEW) - ends THEN\n        RAISE EXCEPTION 'A proposal ends once, and nothing else of it changes.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    SELECT * INTO present FROM users_user WHERE id = NEW.user_id;\n    NEW.ended_at := clock_timestamp();\n    IF NEW.state = 'approved' THEN\n        IF NOT EXISTS (\n            SELECT FROM users_statuschange d WHERE d.proposal_id = NEW.id AND d.by_id = NEW.ended_by_id) THEN\n            RAISE EXCEPTION 'A proposal is approved by a decision that names it.'\n            USING ERRCODE = 'integrity_constraint_violation';\n        END IF;\n    ELSIF NEW.state = 'expired' THEN\n        -- A minute is for the clocks of other machines.\n        IF users_proposal_expiry(OLD.created_at) > clock_timestamp() + interval '1 minute'\n            OR NEW.ended_by_id IS NOT NULL THEN\n            RAISE EXCEPTION 'This proposal has not expired.'\n            USING ERRCODE = 'integrity_constraint_violation';\n        END IF;\n        NEW.ended_at := users_proposal_expiry(OLD.created_at);\n    ELSIF NEW.state = 'overtaken' THEN\n        IF present.updated_at = OLD.user_updated_at OR NEW.ended_by_id IS NOT NULL THEN\n            RAISE EXCEPTION 'The user has not changed since this proposal.'\n            USING ERRCODE = 'integrity_constraint_violation';\n        END IF;\n        NEW.ended_at := (\n            SELECT min(event.updated_at) FROM users_userevent event\n             WHERE event.pgh_obj_id = NEW.user_id AND event.updated_at > OLD.user_updated_at);\n    ELSIF NEW.note !~ '\\S' OR NOT users_may_decide(NEW.ended_by_id)\n        -- Who disables the account of the proposer may be an administrator, or an operator.\n        AND (SELECT is_active FROM users_staff WHERE id = NEW.by_id) THEN\n        RAISE EXCEPTION 'Somebody who may decide declines a proposal, with a note.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_proposal_ends_once FROM PUBLIC;\n", hash='47967482c94011e2cc24ccafd1e56a19e8e65259', operation='UPDATE', pgid='pgtrigger_ends_once_9df08', table='users_proposal', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.proposed', NEW.user_id::text,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('changes', jsonb_build_object('status', jsonb_build_array(NEW.from_status, NEW.to_status)), 'reason', NEW.reason, 'reasonCode', nullif(NEW.reason_code, ''), 'proposal', NEW.id) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = NEW.user_id), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='ebb307edc8220241061d33239fc9bdffd9aa088a', operation='INSERT', pgid='pgtrigger_audit_dfced', table='users_proposal', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='audit_end', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (NEW.state <> 'approved')", func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.proposalEnded', NEW.user_id::text,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('state', NEW.state, 'note', nullif(NEW.note, ''), 'proposal', NEW.id) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = NEW.user_id), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.ended_by_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='9a90924663fc456a89cc2e88cff475e609e07e27', operation='UPDATE', pgid='pgtrigger_audit_end_4cc6e', table='users_proposal', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='b7e6aaaba46a2b9542143a003f1bdeb92a244059', operation='DELETE', pgid='pgtrigger_no_delete_513a5', table='users_proposal', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='7a1669340dcde470b4ceccd92ddc880f83589d29', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_82ddf', table='users_proposal', when='BEFORE')),
+            ],
         ),
-        migrations.AddIndex(
-            model_name='proposal',
-            index=models.Index(condition=models.Q(('state', 'open')), fields=['created_at', 'id'], name='proposal_open'),
-        ),
-        migrations.AddIndex(
-            model_name='proposal',
-            index=models.Index(condition=models.Q(('state', 'open'), _negated=True), fields=['ended_at'], name='proposal_by_end'),
-        ),
-        migrations.AddConstraint(
-            model_name='proposal',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('user',), name='proposal_one_open'),
-        ),
-        migrations.AddConstraint(
-            model_name='proposal',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['open', 'approved', 'declined', 'expired', 'overtaken'])), name='proposal_state_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='proposal',
-            constraint=models.CheckConstraint(condition=models.Q(('reason__regex', '\\S')), name='proposal_reason_given'),
-        ),
-        migrations.AddConstraint(
-            model_name='proposal',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at', None), ('ended_by', None), ('state', 'open')), models.Q(models.Q(('state', 'open'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='proposal_ended_or_open'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='proposal',
-            trigger=pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.by_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='ff8f4a0f51d313b345ad8616b0dbd1fdad4e512d', operation='INSERT', pgid='pgtrigger_by_active_staff_e52e8', table='users_proposal', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='proposal',
-            trigger=pgtrigger.compiler.Trigger(name='of_present', sql=partners.db.triggers.FunctionTriggerSql(execute='users_proposal_of_present()', func="CREATE OR REPLACE FUNCTION users_proposal_of_present() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nDECLARE\n    present users_user%ROWTYPE;\nBEGIN\n    SELECT * INTO present FROM users_user WHERE id = NEW.user_id FOR NO KEY UPDATE;\n    NEW.from_status := present.status;\n    NEW.user_updated_at := present.updated_at;\n    NEW.created_at := clock_timestamp();\n    IF NEW.state <> 'open' OR NEW.ended_by_id IS NOT NULL OR NEW.ended_at IS NOT NULL OR NEW.note <> '' THEN\n        RAISE EXCEPTION 'A proposal begins open.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    IF NOT users_takes_two(NEW.user_id, NEW.to_status) THEN\n        RAISE EXCEPTION 'This move takes one person: there is no rule for it.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    IF NOT users_may_decide(NEW.by_id) THEN\n        RAISE EXCEPTION 'An active account that may decide proposes.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    NEW.open_seconds :=\n        extract(epoch FROM NEW.created_at - users_opened_at(NEW.user_id, NEW.by_id, present.status_since));\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_proposal_of_present FROM PUBLIC;\n", hash='f8405ea6d58250cfb715dc66fcb2d792d4df62fb', operation='INSERT', pgid='pgtrigger_of_present_ee2c3', table='users_proposal', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='proposal',
-            trigger=pgtrigger.compiler.Trigger(name='ends_once', sql=partners.db.triggers.FunctionTriggerSql(execute='users_proposal_ends_once()', func="CREATE OR REPLACE FUNCTION users_proposal_ends_once() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nDECLARE\n    present users_user%ROWTYPE;\n    ends CONSTANT text[] := ARRAY['state', 'ended_by_id', 'ended_at', 'note'];\nBEGIN\n    IF OLD.state <> 'open' OR NEW.state = 'open'\n        OR to_jsonb(OLD) - ends IS DISTINCT FROM to_jsonb(NEW) - ends THEN\n        RAISE EXCEPTION 'A proposal ends once, and nothing else of it changes.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    SELECT * INTO present FROM users_user WHERE id = NEW.user_id;\n    NEW.ended_at := clock_timestamp();\n    IF NEW.state = 'approved' THEN\n        IF NOT EXISTS (\n            SELECT FROM users_statuschange d WHERE d.proposal_id = NEW.id AND d.by_id = NEW.ended_by_id) THEN\n            RAISE EXCEPTION 'A proposal is approved by a decision that names it.'\n            USING ERRCODE = 'integrity_constraint_violation';\n        END IF;\n    ELSIF NEW.state = 'expired' THEN\n        -- A minute is for the clocks of other machines.\n        IF users_proposal_expiry(OLD.created_at) > clock_timestamp() + interval '1 minute'\n            OR NEW.ended_by_id IS NOT NULL THEN\n            RAISE EXCEPTION 'This proposal has not expired.'\n            USING ERRCODE = 'integrity_constraint_violation';\n        END IF;\n        NEW.ended_at := users_proposal_expiry(OLD.created_at);\n    ELSIF NEW.state = 'overtaken' THEN\n        IF present.updated_at = OLD.user_updated_at OR NEW.ended_by_id IS NOT NULL THEN\n            RAISE EXCEPTION 'The user has not changed since this proposal.'\n            USING ERRCODE = 'integrity_constraint_violation';\n        END IF;\n        NEW.ended_at := (\n            SELECT min(event.updated_at) FROM users_userevent event\n             WHERE event.pgh_obj_id = NEW.user_id AND event.updated_at > OLD.user_updated_at);\n    ELSIF NEW.note !~ '\\S' OR NOT users_may_decide(NEW.ended_by_id)\n        -- Who disables the account of the proposer may be an administrator, or an operator.\n        AND (SELECT is_active FROM users_staff WHERE id = NEW.by_id) THEN\n        RAISE EXCEPTION 'Somebody who may decide declines a proposal, with a note.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_proposal_ends_once FROM PUBLIC;\n", hash='47967482c94011e2cc24ccafd1e56a19e8e65259', operation='UPDATE', pgid='pgtrigger_ends_once_9df08', table='users_proposal', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='proposal',
-            trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.proposed', NEW.user_id::text,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('changes', jsonb_build_object('status', jsonb_build_array(NEW.from_status, NEW.to_status)), 'reason', NEW.reason, 'reasonCode', nullif(NEW.reason_code, ''), 'proposal', NEW.id) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = NEW.user_id), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='ebb307edc8220241061d33239fc9bdffd9aa088a', operation='INSERT', pgid='pgtrigger_audit_dfced', table='users_proposal', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='proposal',
-            trigger=pgtrigger.compiler.Trigger(name='audit_end', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (NEW.state <> 'approved')", func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.proposalEnded', NEW.user_id::text,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('state', NEW.state, 'note', nullif(NEW.note, ''), 'proposal', NEW.id) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = NEW.user_id), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.ended_by_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='9a90924663fc456a89cc2e88cff475e609e07e27', operation='UPDATE', pgid='pgtrigger_audit_end_4cc6e', table='users_proposal', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='proposal',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='b7e6aaaba46a2b9542143a003f1bdeb92a244059', operation='DELETE', pgid='pgtrigger_no_delete_513a5', table='users_proposal', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='proposal',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='7a1669340dcde470b4ceccd92ddc880f83589d29', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_82ddf', table='users_proposal', when='BEFORE')),
-        ),
-        migrations.AddField(
-            model_name='requirementclosure',
-            name='by',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL, verbose_name='by'),
-        ),
-        migrations.AddField(
-            model_name='requirementclosure',
-            name='decision',
-            field=models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='users.statuschange', verbose_name='decision'),
-        ),
-        migrations.AddIndex(
+        AddTriggers(
             model_name='requirement',
-            index=models.Index(fields=['user', 'created_at', 'id'], name='requirement_of_user'),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.by_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='74dcd91c9922352bdb27dc532173484f7299ee81', operation='INSERT', pgid='pgtrigger_by_active_staff_359fc', table='users_requirement', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='of_present', sql=partners.db.triggers.FunctionTriggerSql(execute="users_requirement_of_present('10', '1000')", func="CREATE OR REPLACE FUNCTION users_requirement_of_present() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nDECLARE\n    present users_user%ROWTYPE;\nBEGIN\n    -- Arguments: the most requirements of a user that are not closed, and the most at all.\n    SELECT * INTO present FROM users_user WHERE id = NEW.user_id FOR NO KEY UPDATE;\n    IF present.status IN ('rejected', 'closed') THEN\n        RAISE EXCEPTION 'Nothing is asked about a user who is rejected or closed.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    IF (SELECT count(*) FROM users_requirement r WHERE r.user_id = NEW.user_id AND r.closed_at IS NULL)\n        >= TG_ARGV[0]::integer THEN\n        RAISE EXCEPTION 'A user has at most % requirements that are not closed.', TG_ARGV[0]\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    -- No more rows are read than that.\n    IF (SELECT count(*) FROM (\n            SELECT FROM users_requirement r WHERE r.user_id = NEW.user_id LIMIT TG_ARGV[1]::integer) AS found)\n        = TG_ARGV[1]::integer THEN\n        RAISE EXCEPTION 'A user has at most % requirements, closed ones included.', TG_ARGV[1]\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    NEW.closed_at := NULL;\n    NEW.created_at := clock_timestamp();\n    NEW.due_at := NEW.created_at + NEW.due_in_days * interval '24 hours';\n    NEW.profile_event := (SELECT max(e.pgh_id) FROM users_userevent e WHERE e.pgh_obj_id = NEW.user_id);\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_requirement_of_present FROM PUBLIC;\n", hash='274649d2664e07b99c59851f304fe2f5bd2103db', operation='INSERT', pgid='pgtrigger_of_present_71d3e', table='users_requirement', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='user_columns', sql=partners.db.triggers.PermanentTriggerSql(func="\n            PERFORM users_refresh_requirements(ARRAY[NEW.user_id]);\n            \n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, data)\n        SELECT u.partner_id, 'user.requirementsChanged', ARRAY[u.id], jsonb_build_object('externalId', u.external_id, 'userId', u.id, 'openRequirements', u.open_requirements, 'openedRequirementId', NEW.id) FROM users_user u WHERE u.id = NEW.user_id\n    ;\n            RETURN NULL;\n        ", hash='123502df95f36d5b6109fa1cb3bfa735318311a6', operation='INSERT', pgid='pgtrigger_user_columns_1349e', table='users_requirement', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'requirement.opened', NEW.user_id::text,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('requirement', NEW.id, 'code', NEW.code, 'fields', array_to_string(NEW.fields, ', '), 'message', nullif(NEW.message, ''), 'dueInDays', NEW.due_in_days) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = NEW.user_id), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE context ->> 'staff' <> 'sandbox'\n    ; RETURN NULL;", hash='0beec33ac47173aea799b215b3c960d7ffa8f2d9', operation='INSERT', pgid='pgtrigger_audit_4d944', table='users_requirement', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='closes_once', sql=partners.db.triggers.FunctionTriggerSql(execute='users_requirement_closes_once()', func="CREATE OR REPLACE FUNCTION users_requirement_closes_once() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nBEGIN\n    IF OLD.closed_at IS NOT NULL OR to_jsonb(OLD) - 'closed_at' <> to_jsonb(NEW) - 'closed_at'\n        OR NEW.closed_at IS DISTINCT FROM (\n            SELECT c.created_at FROM users_requirementclosure c WHERE c.requirement_id = OLD.id) THEN\n        RAISE EXCEPTION 'This table refuses it: its rows are kept for good.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_requirement_closes_once FROM PUBLIC;\n", hash='3ec6b15015d221a8d5cd9dfa03fbdc1f484a80ba', operation='UPDATE', pgid='pgtrigger_closes_once_463f4', table='users_requirement', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='2e14981973714fb1d5faa6d01e017e098a32622f', operation='DELETE', pgid='pgtrigger_no_delete_60be5', table='users_requirement', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='992ccaf704dce4e74d7efb7d8ec38d0353be5730', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_336a9', table='users_requirement', when='BEFORE')),
+            ],
         ),
-        migrations.AddIndex(
-            model_name='requirement',
-            index=models.Index(condition=models.Q(('closed_at', None)), fields=['user', 'created_at', 'id'], name='requirement_not_closed'),
-        ),
-        migrations.AddConstraint(
-            model_name='requirement',
-            constraint=models.CheckConstraint(condition=models.Q(('code__in', ['nameUnclear', 'dateOfBirthUnclear', 'addressUnclear', 'occupationUnclear', 'emailUnclear', 'purposeOfUse', 'sourceOfFunds', 'other'])), name='requirement_code_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='requirement',
-            constraint=models.CheckConstraint(condition=models.Q(('fields__contained_by', ['email', 'first_name', 'last_name', 'date_of_birth', 'address_line1', 'address_line2', 'city', 'postal_code', 'province', 'country', 'occupation', 'is_ciro_affiliate'])), name='requirement_fields_of_profile'),
-        ),
-        migrations.AddConstraint(
-            model_name='requirement',
-            constraint=models.CheckConstraint(condition=models.Q(('due_in_days__range', (1, 90))), name='requirement_due_in_days'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirement',
-            trigger=pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.by_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='74dcd91c9922352bdb27dc532173484f7299ee81', operation='INSERT', pgid='pgtrigger_by_active_staff_359fc', table='users_requirement', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirement',
-            trigger=pgtrigger.compiler.Trigger(name='of_present', sql=partners.db.triggers.FunctionTriggerSql(execute="users_requirement_of_present('10', '1000')", func="CREATE OR REPLACE FUNCTION users_requirement_of_present() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nDECLARE\n    present users_user%ROWTYPE;\nBEGIN\n    -- Arguments: the most requirements of a user that are not closed, and the most at all.\n    SELECT * INTO present FROM users_user WHERE id = NEW.user_id FOR NO KEY UPDATE;\n    IF present.status IN ('rejected', 'closed') THEN\n        RAISE EXCEPTION 'Nothing is asked about a user who is rejected or closed.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    IF (SELECT count(*) FROM users_requirement r WHERE r.user_id = NEW.user_id AND r.closed_at IS NULL)\n        >= TG_ARGV[0]::integer THEN\n        RAISE EXCEPTION 'A user has at most % requirements that are not closed.', TG_ARGV[0]\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    -- No more rows are read than that.\n    IF (SELECT count(*) FROM (\n            SELECT FROM users_requirement r WHERE r.user_id = NEW.user_id LIMIT TG_ARGV[1]::integer) AS found)\n        = TG_ARGV[1]::integer THEN\n        RAISE EXCEPTION 'A user has at most % requirements, closed ones included.', TG_ARGV[1]\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    NEW.closed_at := NULL;\n    NEW.created_at := clock_timestamp();\n    NEW.due_at := NEW.created_at + NEW.due_in_days * interval '24 hours';\n    NEW.profile_event := (SELECT max(e.pgh_id) FROM users_userevent e WHERE e.pgh_obj_id = NEW.user_id);\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_requirement_of_present FROM PUBLIC;\n", hash='274649d2664e07b99c59851f304fe2f5bd2103db', operation='INSERT', pgid='pgtrigger_of_present_71d3e', table='users_requirement', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirement',
-            trigger=pgtrigger.compiler.Trigger(name='user_columns', sql=partners.db.triggers.PermanentTriggerSql(func="\n            PERFORM users_refresh_requirements(ARRAY[NEW.user_id]);\n            \n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, data)\n        SELECT u.partner_id, 'user.requirementsChanged', ARRAY[u.id], jsonb_build_object('externalId', u.external_id, 'userId', u.id, 'openRequirements', u.open_requirements, 'openedRequirementId', NEW.id) FROM users_user u WHERE u.id = NEW.user_id\n    ;\n            RETURN NULL;\n        ", hash='123502df95f36d5b6109fa1cb3bfa735318311a6', operation='INSERT', pgid='pgtrigger_user_columns_1349e', table='users_requirement', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirement',
-            trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'requirement.opened', NEW.user_id::text,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('requirement', NEW.id, 'code', NEW.code, 'fields', array_to_string(NEW.fields, ', '), 'message', nullif(NEW.message, ''), 'dueInDays', NEW.due_in_days) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = NEW.user_id), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE context ->> 'staff' <> 'sandbox'\n    ; RETURN NULL;", hash='0beec33ac47173aea799b215b3c960d7ffa8f2d9', operation='INSERT', pgid='pgtrigger_audit_4d944', table='users_requirement', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirement',
-            trigger=pgtrigger.compiler.Trigger(name='closes_once', sql=partners.db.triggers.FunctionTriggerSql(execute='users_requirement_closes_once()', func="CREATE OR REPLACE FUNCTION users_requirement_closes_once() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nBEGIN\n    IF OLD.closed_at IS NOT NULL OR to_jsonb(OLD) - 'closed_at' <> to_jsonb(NEW) - 'closed_at'\n        OR NEW.closed_at IS DISTINCT FROM (\n            SELECT c.created_at FROM users_requirementclosure c WHERE c.requirement_id = OLD.id) THEN\n        RAISE EXCEPTION 'This table refuses it: its rows are kept for good.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_requirement_closes_once FROM PUBLIC;\n", hash='3ec6b15015d221a8d5cd9dfa03fbdc1f484a80ba', operation='UPDATE', pgid='pgtrigger_closes_once_463f4', table='users_requirement', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirement',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='2e14981973714fb1d5faa6d01e017e098a32622f', operation='DELETE', pgid='pgtrigger_no_delete_60be5', table='users_requirement', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirement',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='992ccaf704dce4e74d7efb7d8ec38d0353be5730', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_336a9', table='users_requirement', when='BEFORE')),
-        ),
-        migrations.AddIndex(
+        AddTriggers(
             model_name='requirementresponse',
-            index=models.Index(fields=['requirement', 'id'], name='response_to_requirement'),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='of_present', sql=partners.db.triggers.FunctionTriggerSql(execute="users_response_of_present('100')", func="CREATE OR REPLACE FUNCTION users_response_of_present() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nDECLARE\n    present users_user%ROWTYPE;\nBEGIN\n    -- Argument: the most answers to a requirement.\n    SELECT u.* INTO present\n      FROM users_requirement r JOIN users_user u ON u.id = r.user_id\n     WHERE r.id = NEW.requirement_id FOR NO KEY UPDATE OF u;\n    IF present.status = 'closed' OR users_requirement_state(NEW.requirement_id) = 'closed' THEN\n        RAISE EXCEPTION 'This requirement is closed.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    -- No more rows are read than that.\n    IF (SELECT count(*) FROM (\n            SELECT FROM users_requirementresponse a\n             WHERE a.requirement_id = NEW.requirement_id LIMIT TG_ARGV[0]::integer) AS found)\n        = TG_ARGV[0]::integer THEN\n        RAISE EXCEPTION 'A requirement has at most % answers.', TG_ARGV[0]\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    NEW.created_at := clock_timestamp();\n    NEW.context := coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}');\n    NEW.profile_event := (SELECT max(e.pgh_id) FROM users_userevent e WHERE e.pgh_obj_id = present.id);\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_response_of_present FROM PUBLIC;\n", hash='221681ac2d9cd27411f9189a021034a02e22585c', operation='INSERT', pgid='pgtrigger_of_present_abcc7', table='users_requirementresponse', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='user_columns', sql=partners.db.triggers.PermanentTriggerSql(func='\n            PERFORM users_refresh_requirements(\n                ARRAY(SELECT r.user_id FROM users_requirement r WHERE r.id = NEW.requirement_id));\n            RETURN NULL;\n        ', hash='4db486fb2dff5a7486e1baa7d69365097eed393f', operation='INSERT', pgid='pgtrigger_user_columns_6fd50', table='users_requirementresponse', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='e2952567bc3a4eec27337f40f1c7695d12d908f3', operation='UPDATE', pgid='pgtrigger_no_update_115b0', table='users_requirementresponse', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='a4476216a457a3c56abe4246ac809c30d5198aa4', operation='DELETE', pgid='pgtrigger_no_delete_045b2', table='users_requirementresponse', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='8352c9587a7b123bda0a0756ab141cf40ec74f92', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_22e6a', table='users_requirementresponse', when='BEFORE')),
+            ],
         ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirementresponse',
-            trigger=pgtrigger.compiler.Trigger(name='of_present', sql=partners.db.triggers.FunctionTriggerSql(execute="users_response_of_present('100')", func="CREATE OR REPLACE FUNCTION users_response_of_present() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nDECLARE\n    present users_user%ROWTYPE;\nBEGIN\n    -- Argument: the most answers to a requirement.\n    SELECT u.* INTO present\n      FROM users_requirement r JOIN users_user u ON u.id = r.user_id\n     WHERE r.id = NEW.requirement_id FOR NO KEY UPDATE OF u;\n    IF present.status = 'closed' OR users_requirement_state(NEW.requirement_id) = 'closed' THEN\n        RAISE EXCEPTION 'This requirement is closed.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    -- No more rows are read than that.\n    IF (SELECT count(*) FROM (\n            SELECT FROM users_requirementresponse a\n             WHERE a.requirement_id = NEW.requirement_id LIMIT TG_ARGV[0]::integer) AS found)\n        = TG_ARGV[0]::integer THEN\n        RAISE EXCEPTION 'A requirement has at most % answers.', TG_ARGV[0]\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    NEW.created_at := clock_timestamp();\n    NEW.context := coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}');\n    NEW.profile_event := (SELECT max(e.pgh_id) FROM users_userevent e WHERE e.pgh_obj_id = present.id);\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_response_of_present FROM PUBLIC;\n", hash='221681ac2d9cd27411f9189a021034a02e22585c', operation='INSERT', pgid='pgtrigger_of_present_abcc7', table='users_requirementresponse', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirementresponse',
-            trigger=pgtrigger.compiler.Trigger(name='user_columns', sql=partners.db.triggers.PermanentTriggerSql(func='\n            PERFORM users_refresh_requirements(\n                ARRAY(SELECT r.user_id FROM users_requirement r WHERE r.id = NEW.requirement_id));\n            RETURN NULL;\n        ', hash='4db486fb2dff5a7486e1baa7d69365097eed393f', operation='INSERT', pgid='pgtrigger_user_columns_6fd50', table='users_requirementresponse', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirementresponse',
-            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='e2952567bc3a4eec27337f40f1c7695d12d908f3', operation='UPDATE', pgid='pgtrigger_no_update_115b0', table='users_requirementresponse', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirementresponse',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='a4476216a457a3c56abe4246ac809c30d5198aa4', operation='DELETE', pgid='pgtrigger_no_delete_045b2', table='users_requirementresponse', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirementresponse',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='8352c9587a7b123bda0a0756ab141cf40ec74f92', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_22e6a', table='users_requirementresponse', when='BEFORE')),
-        ),
-        migrations.AddIndex(
+        AddTriggers(
             model_name='staffevent',
-            index=models.Index(fields=['pgh_obj', 'pgh_id'], name='staffevent_of_row'),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='00b69d1536d8f9771ec629ffe15f7ef3c16cb26b', operation='UPDATE', pgid='pgtrigger_no_update_414dc', table='users_staffevent', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='20c379ce734fbdf9517dc3f886006e8bb6b62ed6', operation='DELETE', pgid='pgtrigger_no_delete_6e629', table='users_staffevent', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='9a65459d73aab188e05e2b480a8d5f56e023dcef', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_89a57', table='users_staffevent', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE before jsonb; after jsonb;', func='\n            IF NEW.pgh_label = \'delete\' THEN\n                before := to_jsonb(NEW);\n            ELSE\n                after := to_jsonb(NEW);\n                SELECT to_jsonb(earlier) INTO before FROM users_staffevent AS earlier\n                 WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;\n            END IF;\n            \n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'staff.\' || CASE NEW.pgh_label WHEN \'insert\' THEN \'created\' WHEN \'update\' THEN \'changed\' ELSE \'removed\' END, NEW.username,\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'changes\', (SELECT jsonb_object_agg(name, jsonb_build_array(coalesce(nullif(before -> name, \'""\'), \'null\'), coalesce(nullif(after -> name, \'""\'), \'null\'))) FROM unnest(ARRAY[\'username\', \'email\', \'first_name\', \'last_name\', \'is_active\', \'is_staff\', \'is_superuser\', \'password_is_one_time\', \'is_emergency\']::text[]) AS name\n                    WHERE coalesce(nullif(before -> name, \'""\'), \'null\') IS DISTINCT FROM coalesce(nullif(after -> name, \'""\'), \'null\'))))\n          FROM (SELECT coalesce(NEW.pgh_context, \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', NULL::text))\n                    AS context) AS given\n         WHERE true\n    ;\n            RETURN NULL;\n        ', hash='f7f7ce94f35d4a27448db447086b57d542606984', operation='INSERT', pgid='pgtrigger_audit_bc773', table='users_staffevent', when='AFTER')),
+            ],
         ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='staffevent',
-            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='00b69d1536d8f9771ec629ffe15f7ef3c16cb26b', operation='UPDATE', pgid='pgtrigger_no_update_414dc', table='users_staffevent', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='staffevent',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='20c379ce734fbdf9517dc3f886006e8bb6b62ed6', operation='DELETE', pgid='pgtrigger_no_delete_6e629', table='users_staffevent', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='staffevent',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='9a65459d73aab188e05e2b480a8d5f56e023dcef', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_89a57', table='users_staffevent', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='staffevent',
-            trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE before jsonb; after jsonb;', func='\n            IF NEW.pgh_label = \'delete\' THEN\n                before := to_jsonb(NEW);\n            ELSE\n                after := to_jsonb(NEW);\n                SELECT to_jsonb(earlier) INTO before FROM users_staffevent AS earlier\n                 WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;\n            END IF;\n            \n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'staff.\' || CASE NEW.pgh_label WHEN \'insert\' THEN \'created\' WHEN \'update\' THEN \'changed\' ELSE \'removed\' END, NEW.username,\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'changes\', (SELECT jsonb_object_agg(name, jsonb_build_array(coalesce(nullif(before -> name, \'""\'), \'null\'), coalesce(nullif(after -> name, \'""\'), \'null\'))) FROM unnest(ARRAY[\'username\', \'email\', \'first_name\', \'last_name\', \'is_active\', \'is_staff\', \'is_superuser\', \'password_is_one_time\', \'is_emergency\']::text[]) AS name\n                    WHERE coalesce(nullif(before -> name, \'""\'), \'null\') IS DISTINCT FROM coalesce(nullif(after -> name, \'""\'), \'null\'))))\n          FROM (SELECT coalesce(NEW.pgh_context, \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', NULL::text))\n                    AS context) AS given\n         WHERE true\n    ;\n            RETURN NULL;\n        ', hash='f7f7ce94f35d4a27448db447086b57d542606984', operation='INSERT', pgid='pgtrigger_audit_bc773', table='users_staffevent', when='AFTER')),
-        ),
-        migrations.AddIndex(
+        AddTriggers(
             model_name='statuschange',
-            index=models.Index(fields=['user', 'created_at', 'id'], name='status_change_of_user'),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.by_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='fa2526837b38dff943a41b4ad857909f79c31cd1', operation='INSERT', pgid='pgtrigger_by_active_staff_c87fc', table='users_statuschange', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='moves_from_present', sql=partners.db.triggers.FunctionTriggerSql(execute="users_decision_from_present('pendingCompliance active', 'pendingCompliance rejected', 'active suspended', 'active closed', 'suspended active', 'suspended closed', 'rejected pendingCompliance')", func="CREATE OR REPLACE FUNCTION users_decision_from_present() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nBEGIN\n    -- Arguments: the allowed moves, as two statuses with a blank between them.\n    IF NOT NEW.from_status || ' ' || NEW.to_status = ANY (TG_ARGV) THEN\n        RAISE EXCEPTION 'A user does not move between these statuses.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    IF NEW.from_status IS DISTINCT FROM (\n        SELECT u.status FROM users_user u WHERE u.id = NEW.user_id FOR NO KEY UPDATE\n    ) THEN\n        RAISE EXCEPTION 'The user is not in the status that this row moves it from.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    -- Not the transaction's time: one that began earlier may decide later. 2: QueueSection.PARTNER.\n    SELECT u.status_since, greatest(clock_timestamp(), u.status_since + interval '1 microsecond'),\n           u.partner_wait + CASE WHEN u.queue_section = 2\n               THEN greatest(clock_timestamp() - u.section_since, interval '0') ELSE interval '0' END,\n           u.partner_id, u.is_sandbox\n      INTO NEW.since, NEW.created_at, NEW.partner_wait, NEW.partner_id, NEW.is_sandbox\n      FROM users_user u WHERE u.id = NEW.user_id;\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_decision_from_present FROM PUBLIC;\n", hash='7c8b676130ada06191641c3a2143a0db0e357ba8', operation='INSERT', pgid='pgtrigger_moves_from_present_582d4', table='users_statuschange', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='moves_user', sql=partners.db.triggers.PermanentTriggerSql(func='\n            UPDATE users_user SET status = NEW.to_status WHERE id = NEW.user_id;\n            RETURN NULL;\n        ', hash='4cfc76338695d22a982467ae4b815e2cf15cd1f4', operation='INSERT', pgid='pgtrigger_moves_user_48603', table='users_statuschange', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.decided', NEW.user_id::text,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('changes', jsonb_build_object('status', jsonb_build_array(NEW.from_status, NEW.to_status)), 'reason', NEW.reason, 'reasonCode', nullif(NEW.reason_code, ''), 'commonMaker', nullif(NEW.common_maker, '')) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = NEW.user_id), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE context ->> 'staff' <> 'sandbox'\n    ; RETURN NULL;", hash='d3eb09cd6b3410ad659259a319b14fc181ebfc35', operation='INSERT', pgid='pgtrigger_audit_3eed8', table='users_statuschange', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='b9176e3983b09693eabcad128b80d6c0238d6504', operation='UPDATE', pgid='pgtrigger_no_update_945cc', table='users_statuschange', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='15003cc8778fb41eb490069f6d8895f265b8e42a', operation='DELETE', pgid='pgtrigger_no_delete_16ce4', table='users_statuschange', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='75973269d20419de6c242e64875ca9c4ffc637b6', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_79ff3', table='users_statuschange', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='two_people', sql=partners.db.triggers.FunctionTriggerSql(execute='users_decision_two_people()', func="CREATE OR REPLACE FUNCTION users_decision_two_people() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nDECLARE\n    present users_user%ROWTYPE;\n    proposal users_proposal%ROWTYPE;\n    ties record;\nBEGIN\n    NEW.common_maker := '';\n    SELECT * INTO present FROM users_user WHERE id = NEW.user_id;\n    IF NOT users_takes_two(NEW.user_id, NEW.to_status) THEN\n        IF NEW.proposal_id IS NOT NULL THEN\n            RAISE EXCEPTION 'This move takes one person: there is no rule for it.'\n            USING ERRCODE = 'integrity_constraint_violation';\n        END IF;\n        RETURN NEW;\n    END IF;\n    SELECT * INTO proposal FROM users_proposal WHERE id = NEW.proposal_id FOR UPDATE;\n    IF NOT FOUND OR proposal.user_id <> NEW.user_id OR proposal.from_status <> NEW.from_status\n        OR proposal.to_status <> NEW.to_status OR NOT users_is_open(\n            proposal.state, proposal.created_at, proposal.user_updated_at, present.updated_at) THEN\n        RAISE EXCEPTION 'This move takes two people: an open proposal of this very move, on the user as it is.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    IF proposal.by_id = NEW.by_id OR NOT (users_may_decide(NEW.by_id) AND users_may_decide(proposal.by_id)) THEN\n        RAISE EXCEPTION 'This move takes two people, each with an active account that may decide.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    SELECT * INTO ties FROM users_ties(NEW.by_id, proposal.by_id);\n    IF ties.related THEN\n        RAISE EXCEPTION 'This move takes two people: within 30 days neither made, re-roled or reset the other.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    IF (NEW.reason, NEW.reason_code) IS DISTINCT FROM (proposal.reason, proposal.reason_code) THEN\n        RAISE EXCEPTION 'This move takes two people, and has the reason of the proposal.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    NEW.common_maker := ties.makers;\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_decision_two_people FROM PUBLIC;\n", hash='6984130be1630cbd63c648c0c8ff2eefc57a6904', operation='INSERT', pgid='pgtrigger_two_people_33b47', table='users_statuschange', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='ends_proposal', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (NEW.proposal_id IS NOT NULL)', func="\n            UPDATE users_proposal SET state = 'approved', ended_by_id = NEW.by_id WHERE id = NEW.proposal_id;\n            RETURN NULL;\n        ", hash='732ea105cca81c9849a224513cf9e40b720d257c', operation='INSERT', pgid='pgtrigger_ends_proposal_0f04d', table='users_statuschange', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='nothing_open', sql=partners.db.triggers.FunctionTriggerSql(condition="WHEN (NEW.to_status = 'active')", execute='users_decision_nothing_open()', func="CREATE OR REPLACE FUNCTION users_decision_nothing_open() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nBEGIN\n    IF (SELECT u.open_requirements FROM users_user u WHERE u.id = NEW.user_id FOR NO KEY UPDATE) > 0 THEN\n        RAISE EXCEPTION 'A user with an open requirement does not become active.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_decision_nothing_open FROM PUBLIC;\n", hash='c7c6dcc10a8418e6558db477af196fd870a3a037', operation='INSERT', pgid='pgtrigger_nothing_open_bc310', table='users_statuschange', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='requirements_end', sql=partners.db.triggers.FunctionTriggerSql(condition="WHEN (NEW.to_status IN ('active', 'rejected', 'closed'))", execute='users_decision_ends_requirements()', func='CREATE OR REPLACE FUNCTION users_decision_ends_requirements() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nBEGIN\n    -- 1: QueueSection.COMPLIANCE, of a user without any.\n    IF (SELECT u.queue_section FROM users_user u WHERE u.id = NEW.user_id) <> 1 THEN\n        INSERT INTO users_requirementclosure (requirement_id, by_id, decision_id)\n        SELECT r.id, NEW.by_id, NEW.id FROM users_requirement r\n         WHERE r.user_id = NEW.user_id AND r.closed_at IS NULL;\n    END IF;\n    RETURN NULL;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_decision_ends_requirements FROM PUBLIC;\n', hash='94f4014d313baa1d1b82f2b160055bcafb162edf', operation='INSERT', pgid='pgtrigger_requirements_end_a710f', table='users_statuschange', when='AFTER')),
+            ],
         ),
-        migrations.AddIndex(
-            model_name='statuschange',
-            index=models.Index(fields=['is_sandbox', 'created_at'], include=('partner', 'from_status', 'to_status', 'since', 'partner_wait', 'user', 'proposal'), name='status_change_by_day'),
-        ),
-        migrations.AddIndex(
-            model_name='statuschange',
-            index=models.Index(condition=models.Q(('is_sandbox', False)), fields=['created_at', 'id'], name='status_change_live'),
-        ),
-        migrations.AddIndex(
-            model_name='statuschange',
-            index=models.Index(condition=models.Q(('is_sandbox', True)), fields=['created_at', 'id'], name='status_change_sandbox'),
-        ),
-        migrations.AddIndex(
-            model_name='statuschange',
-            index=models.Index(condition=models.Q(('common_maker', ''), _negated=True), fields=['created_at'], name='status_change_of_one_maker'),
-        ),
-        migrations.AddConstraint(
-            model_name='statuschange',
-            constraint=models.UniqueConstraint(condition=models.Q(('proposal__isnull', False)), fields=('proposal',), name='status_change_of_proposal'),
-        ),
-        migrations.AddConstraint(
-            model_name='statuschange',
-            constraint=models.CheckConstraint(condition=models.Q(('from_status__in', ['pendingCompliance', 'active', 'rejected', 'suspended', 'closed'])), name='status_change_from_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='statuschange',
-            constraint=models.CheckConstraint(condition=models.Q(('to_status__in', ['pendingCompliance', 'active', 'rejected', 'suspended', 'closed'])), name='status_change_to_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='statuschange',
-            constraint=models.CheckConstraint(condition=models.Q(('reason__regex', '\\S')), name='status_change_reason_given'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='statuschange',
-            trigger=pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.by_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='fa2526837b38dff943a41b4ad857909f79c31cd1', operation='INSERT', pgid='pgtrigger_by_active_staff_c87fc', table='users_statuschange', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='statuschange',
-            trigger=pgtrigger.compiler.Trigger(name='moves_from_present', sql=partners.db.triggers.FunctionTriggerSql(execute="users_decision_from_present('pendingCompliance active', 'pendingCompliance rejected', 'active suspended', 'active closed', 'suspended active', 'suspended closed', 'rejected pendingCompliance')", func="CREATE OR REPLACE FUNCTION users_decision_from_present() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nBEGIN\n    -- Arguments: the allowed moves, as two statuses with a blank between them.\n    IF NOT NEW.from_status || ' ' || NEW.to_status = ANY (TG_ARGV) THEN\n        RAISE EXCEPTION 'A user does not move between these statuses.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    IF NEW.from_status IS DISTINCT FROM (\n        SELECT u.status FROM users_user u WHERE u.id = NEW.user_id FOR NO KEY UPDATE\n    ) THEN\n        RAISE EXCEPTION 'The user is not in the status that this row moves it from.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    -- Not the transaction's time: one that began earlier may decide later. 2: QueueSection.PARTNER.\n    SELECT u.status_since, greatest(clock_timestamp(), u.status_since + interval '1 microsecond'),\n           u.partner_wait + CASE WHEN u.queue_section = 2\n               THEN greatest(clock_timestamp() - u.section_since, interval '0') ELSE interval '0' END,\n           u.partner_id, u.is_sandbox\n      INTO NEW.since, NEW.created_at, NEW.partner_wait, NEW.partner_id, NEW.is_sandbox\n      FROM users_user u WHERE u.id = NEW.user_id;\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_decision_from_present FROM PUBLIC;\n", hash='7c8b676130ada06191641c3a2143a0db0e357ba8', operation='INSERT', pgid='pgtrigger_moves_from_present_582d4', table='users_statuschange', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='statuschange',
-            trigger=pgtrigger.compiler.Trigger(name='moves_user', sql=partners.db.triggers.PermanentTriggerSql(func='\n            UPDATE users_user SET status = NEW.to_status WHERE id = NEW.user_id;\n            RETURN NULL;\n        ', hash='4cfc76338695d22a982467ae4b815e2cf15cd1f4', operation='INSERT', pgid='pgtrigger_moves_user_48603', table='users_statuschange', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='statuschange',
-            trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.decided', NEW.user_id::text,\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('changes', jsonb_build_object('status', jsonb_build_array(NEW.from_status, NEW.to_status)), 'reason', NEW.reason, 'reasonCode', nullif(NEW.reason_code, ''), 'commonMaker', nullif(NEW.common_maker, '')) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = NEW.user_id), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE context ->> 'staff' <> 'sandbox'\n    ; RETURN NULL;", hash='d3eb09cd6b3410ad659259a319b14fc181ebfc35', operation='INSERT', pgid='pgtrigger_audit_3eed8', table='users_statuschange', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='statuschange',
-            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='b9176e3983b09693eabcad128b80d6c0238d6504', operation='UPDATE', pgid='pgtrigger_no_update_945cc', table='users_statuschange', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='statuschange',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='15003cc8778fb41eb490069f6d8895f265b8e42a', operation='DELETE', pgid='pgtrigger_no_delete_16ce4', table='users_statuschange', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='statuschange',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='75973269d20419de6c242e64875ca9c4ffc637b6', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_79ff3', table='users_statuschange', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='statuschange',
-            trigger=pgtrigger.compiler.Trigger(name='two_people', sql=partners.db.triggers.FunctionTriggerSql(execute='users_decision_two_people()', func="CREATE OR REPLACE FUNCTION users_decision_two_people() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nDECLARE\n    present users_user%ROWTYPE;\n    proposal users_proposal%ROWTYPE;\n    ties record;\nBEGIN\n    NEW.common_maker := '';\n    SELECT * INTO present FROM users_user WHERE id = NEW.user_id;\n    IF NOT users_takes_two(NEW.user_id, NEW.to_status) THEN\n        IF NEW.proposal_id IS NOT NULL THEN\n            RAISE EXCEPTION 'This move takes one person: there is no rule for it.'\n            USING ERRCODE = 'integrity_constraint_violation';\n        END IF;\n        RETURN NEW;\n    END IF;\n    SELECT * INTO proposal FROM users_proposal WHERE id = NEW.proposal_id FOR UPDATE;\n    IF NOT FOUND OR proposal.user_id <> NEW.user_id OR proposal.from_status <> NEW.from_status\n        OR proposal.to_status <> NEW.to_status OR NOT users_is_open(\n            proposal.state, proposal.created_at, proposal.user_updated_at, present.updated_at) THEN\n        RAISE EXCEPTION 'This move takes two people: an open proposal of this very move, on the user as it is.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    IF proposal.by_id = NEW.by_id OR NOT (users_may_decide(NEW.by_id) AND users_may_decide(proposal.by_id)) THEN\n        RAISE EXCEPTION 'This move takes two people, each with an active account that may decide.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    SELECT * INTO ties FROM users_ties(NEW.by_id, proposal.by_id);\n    IF ties.related THEN\n        RAISE EXCEPTION 'This move takes two people: within 30 days neither made, re-roled or reset the other.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    IF (NEW.reason, NEW.reason_code) IS DISTINCT FROM (proposal.reason, proposal.reason_code) THEN\n        RAISE EXCEPTION 'This move takes two people, and has the reason of the proposal.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    NEW.common_maker := ties.makers;\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_decision_two_people FROM PUBLIC;\n", hash='6984130be1630cbd63c648c0c8ff2eefc57a6904', operation='INSERT', pgid='pgtrigger_two_people_33b47', table='users_statuschange', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='statuschange',
-            trigger=pgtrigger.compiler.Trigger(name='ends_proposal', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (NEW.proposal_id IS NOT NULL)', func="\n            UPDATE users_proposal SET state = 'approved', ended_by_id = NEW.by_id WHERE id = NEW.proposal_id;\n            RETURN NULL;\n        ", hash='732ea105cca81c9849a224513cf9e40b720d257c', operation='INSERT', pgid='pgtrigger_ends_proposal_0f04d', table='users_statuschange', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='statuschange',
-            trigger=pgtrigger.compiler.Trigger(name='nothing_open', sql=partners.db.triggers.FunctionTriggerSql(condition="WHEN (NEW.to_status = 'active')", execute='users_decision_nothing_open()', func="CREATE OR REPLACE FUNCTION users_decision_nothing_open() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nBEGIN\n    IF (SELECT u.open_requirements FROM users_user u WHERE u.id = NEW.user_id FOR NO KEY UPDATE) > 0 THEN\n        RAISE EXCEPTION 'A user with an open requirement does not become active.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_decision_nothing_open FROM PUBLIC;\n", hash='c7c6dcc10a8418e6558db477af196fd870a3a037', operation='INSERT', pgid='pgtrigger_nothing_open_bc310', table='users_statuschange', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='statuschange',
-            trigger=pgtrigger.compiler.Trigger(name='requirements_end', sql=partners.db.triggers.FunctionTriggerSql(condition="WHEN (NEW.to_status IN ('active', 'rejected', 'closed'))", execute='users_decision_ends_requirements()', func='CREATE OR REPLACE FUNCTION users_decision_ends_requirements() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nBEGIN\n    -- 1: QueueSection.COMPLIANCE, of a user without any.\n    IF (SELECT u.queue_section FROM users_user u WHERE u.id = NEW.user_id) <> 1 THEN\n        INSERT INTO users_requirementclosure (requirement_id, by_id, decision_id)\n        SELECT r.id, NEW.by_id, NEW.id FROM users_requirement r\n         WHERE r.user_id = NEW.user_id AND r.closed_at IS NULL;\n    END IF;\n    RETURN NULL;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_decision_ends_requirements FROM PUBLIC;\n', hash='94f4014d313baa1d1b82f2b160055bcafb162edf', operation='INSERT', pgid='pgtrigger_requirements_end_a710f', table='users_statuschange', when='AFTER')),
-        ),
-        migrations.AddIndex(
+        AddTriggers(
             model_name='decisionbasis',
-            index=models.Index(condition=models.Q(('decision__isnull', False)), fields=['is_sandbox', 'created_at'], include=('staff', 'open_seconds'), name='decision_basis_by_day'),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='of_decision', sql=partners.db.triggers.FunctionTriggerSql(execute='users_basis_of_decision()', func="CREATE OR REPLACE FUNCTION users_basis_of_decision() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nDECLARE\n    about users_user.id%TYPE;\n    entered_at timestamptz;\nBEGIN\n    IF NEW.decision_id IS NOT NULL THEN\n        SELECT d.by_id, d.is_sandbox, d.created_at, d.user_id, d.since\n          INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, about, entered_at\n          FROM users_statuschange d WHERE d.id = NEW.decision_id;\n    ELSE\n        SELECT a.staff_id, u.is_sandbox, a.created_at, u.id, u.status_since\n          INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, about, entered_at\n          FROM users_accessrecord a JOIN users_user u ON u.id = a.user_id\n         WHERE a.id = NEW.review_id AND a.kind = 'reviewed';\n    END IF;\n    -- now() is the beginning of the transaction.\n    IF NEW.staff_id IS NULL OR NEW.created_at < now() THEN\n        RAISE EXCEPTION 'A basis is recorded with its decision or review.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    NEW.open_seconds := extract(epoch FROM NEW.created_at - users_opened_at(about, NEW.staff_id, entered_at));\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_basis_of_decision FROM PUBLIC;\n", hash='5ede487fc8ea4d158038c7128a18e091bfbda535', operation='INSERT', pgid='pgtrigger_of_decision_24d17', table='users_decisionbasis', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='388104a052d281505399595f0ab6f26d162134e3', operation='UPDATE', pgid='pgtrigger_no_update_94915', table='users_decisionbasis', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='75774fd91871fea24b946efceae0c5a8055fd6a7', operation='DELETE', pgid='pgtrigger_no_delete_18087', table='users_decisionbasis', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='541c99e4bbd7633be3f604c92be2b60fdc25ab1d', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_14dbd', table='users_decisionbasis', when='BEFORE')),
+            ],
         ),
-        migrations.AddConstraint(
-            model_name='decisionbasis',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('decision__isnull', False), ('review__isnull', True)), models.Q(('decision__isnull', True), ('review__isnull', False)), _connector='OR'), name='decision_basis_of_one'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='decisionbasis',
-            trigger=pgtrigger.compiler.Trigger(name='of_decision', sql=partners.db.triggers.FunctionTriggerSql(execute='users_basis_of_decision()', func="CREATE OR REPLACE FUNCTION users_basis_of_decision() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nDECLARE\n    about users_user.id%TYPE;\n    entered_at timestamptz;\nBEGIN\n    IF NEW.decision_id IS NOT NULL THEN\n        SELECT d.by_id, d.is_sandbox, d.created_at, d.user_id, d.since\n          INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, about, entered_at\n          FROM users_statuschange d WHERE d.id = NEW.decision_id;\n    ELSE\n        SELECT a.staff_id, u.is_sandbox, a.created_at, u.id, u.status_since\n          INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, about, entered_at\n          FROM users_accessrecord a JOIN users_user u ON u.id = a.user_id\n         WHERE a.id = NEW.review_id AND a.kind = 'reviewed';\n    END IF;\n    -- now() is the beginning of the transaction.\n    IF NEW.staff_id IS NULL OR NEW.created_at < now() THEN\n        RAISE EXCEPTION 'A basis is recorded with its decision or review.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    NEW.open_seconds := extract(epoch FROM NEW.created_at - users_opened_at(about, NEW.staff_id, entered_at));\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_basis_of_decision FROM PUBLIC;\n", hash='5ede487fc8ea4d158038c7128a18e091bfbda535', operation='INSERT', pgid='pgtrigger_of_decision_24d17', table='users_decisionbasis', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='decisionbasis',
-            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='388104a052d281505399595f0ab6f26d162134e3', operation='UPDATE', pgid='pgtrigger_no_update_94915', table='users_decisionbasis', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='decisionbasis',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='75774fd91871fea24b946efceae0c5a8055fd6a7', operation='DELETE', pgid='pgtrigger_no_delete_18087', table='users_decisionbasis', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='decisionbasis',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='541c99e4bbd7633be3f604c92be2b60fdc25ab1d', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_14dbd', table='users_decisionbasis', when='BEFORE')),
-        ),
-        migrations.AddIndex(
+        AddTriggers(
             model_name='userevent',
-            index=models.Index(fields=['pgh_obj', 'pgh_id'], name='userevent_of_user'),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='357b1748769a7430d201d543c3737e81902c20ec', operation='UPDATE', pgid='pgtrigger_no_update_02fec', table='users_userevent', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='33a3b14ec526bc8f5f8eb13494675d560362eeec', operation='DELETE', pgid='pgtrigger_no_delete_0a212', table='users_userevent', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='b85b64e638696147a960abbfe1dc9fc25ab65fbf', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_fc49e', table='users_userevent', when='BEFORE')),
+            ],
         ),
-        migrations.AddIndex(
-            model_name='userevent',
-            index=models.Index(condition=models.Q(('is_ciro_affiliate', True)), fields=['pgh_obj', 'status_since'], name='userevent_affiliate'),
-        ),
-        migrations.AddIndex(
-            model_name='userevent',
-            index=models.Index(condition=models.Q(('country', 'CA'), _negated=True), fields=['pgh_obj', 'status_since'], name='userevent_abroad'),
-        ),
-        migrations.AddIndex(
-            model_name='userevent',
-            index=models.Index(condition=models.Q(('is_sandbox', False)), fields=['pgh_id'], name='userevent_live'),
-        ),
-        migrations.AddIndex(
-            model_name='userevent',
-            index=models.Index(condition=models.Q(('is_sandbox', True)), fields=['pgh_id'], name='userevent_sandbox'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='userevent',
-            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='357b1748769a7430d201d543c3737e81902c20ec', operation='UPDATE', pgid='pgtrigger_no_update_02fec', table='users_userevent', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='userevent',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='33a3b14ec526bc8f5f8eb13494675d560362eeec', operation='DELETE', pgid='pgtrigger_no_delete_0a212', table='users_userevent', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='userevent',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='b85b64e638696147a960abbfe1dc9fc25ab65fbf', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_fc49e', table='users_userevent', when='BEFORE')),
-        ),
-        migrations.AddField(
-            model_name='staffroleevent',
-            name='pgh_obj',
-            field=models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='history', related_query_name='history', to='users.staffrole'),
-        ),
-        pgtrigger.migrations.AddTrigger(
+        AddTriggers(
             model_name='staffrole',
-            trigger=pgtrigger.compiler.Trigger(name='insert_insert', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "users_staffroleevent" ("group_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "staff_id") VALUES (NEW."group_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id", NEW."staff_id"); RETURN NULL;', hash='89b50c639820e4ac03aa0805ac0c8aa0f78d3dc0', operation='INSERT', pgid='pgtrigger_insert_insert_8ab9f', table='users_staff_groups', when='AFTER')),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='insert_insert', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "users_staffroleevent" ("group_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "staff_id") VALUES (NEW."group_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id", NEW."staff_id"); RETURN NULL;', hash='89b50c639820e4ac03aa0805ac0c8aa0f78d3dc0', operation='INSERT', pgid='pgtrigger_insert_insert_8ab9f', table='users_staff_groups', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='update_update', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD."group_id" IS DISTINCT FROM (NEW."group_id") OR OLD."staff_id" IS DISTINCT FROM (NEW."staff_id"))', func='INSERT INTO "users_staffroleevent" ("group_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "staff_id") VALUES (NEW."group_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id", NEW."staff_id"); RETURN NULL;', hash='50ba23c642be370effe32bd3e122d1b06709e60b', operation='UPDATE', pgid='pgtrigger_update_update_e3ae9', table='users_staff_groups', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='delete_delete', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "users_staffroleevent" ("group_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "staff_id") VALUES (OLD."group_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'delete\', OLD."id", OLD."staff_id"); RETURN NULL;', hash='9aa0f4bc9b609a6f26f35544a1ceb06b6d004337', operation='DELETE', pgid='pgtrigger_delete_delete_8519f', table='users_staff_groups', when='AFTER')),
+            ],
         ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='staffrole',
-            trigger=pgtrigger.compiler.Trigger(name='update_update', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD."group_id" IS DISTINCT FROM (NEW."group_id") OR OLD."staff_id" IS DISTINCT FROM (NEW."staff_id"))', func='INSERT INTO "users_staffroleevent" ("group_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "staff_id") VALUES (NEW."group_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id", NEW."staff_id"); RETURN NULL;', hash='50ba23c642be370effe32bd3e122d1b06709e60b', operation='UPDATE', pgid='pgtrigger_update_update_e3ae9', table='users_staff_groups', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='staffrole',
-            trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "users_staffroleevent" ("group_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "staff_id") VALUES (OLD."group_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'delete\', OLD."id", OLD."staff_id"); RETURN NULL;', hash='9aa0f4bc9b609a6f26f35544a1ceb06b6d004337', operation='DELETE', pgid='pgtrigger_delete_delete_8519f', table='users_staff_groups', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
+        AddTriggers(
             model_name='claim',
-            trigger=pgtrigger.compiler.Trigger(name='time', sql=partners.db.triggers.PermanentTriggerSql(func='NEW.claimed_at := clock_timestamp(); RETURN NEW;', hash='912138f8bb599b3a3c8853432c055674251b27ab', operation='INSERT', pgid='pgtrigger_time_ccbac', table='users_claim', when='BEFORE')),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='time', sql=partners.db.triggers.PermanentTriggerSql(func='NEW.claimed_at := clock_timestamp(); RETURN NEW;', hash='912138f8bb599b3a3c8853432c055674251b27ab', operation='INSERT', pgid='pgtrigger_time_ccbac', table='users_claim', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.staff_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='b86559e079bae4d913fc60dc2e0d923b875c75f3', operation='INSERT', pgid='pgtrigger_by_active_staff_9c006', table='users_claim', when='BEFORE')),
+            ],
         ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='claim',
-            trigger=pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.staff_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='b86559e079bae4d913fc60dc2e0d923b875c75f3', operation='INSERT', pgid='pgtrigger_by_active_staff_9c006', table='users_claim', when='BEFORE')),
-        ),
-        migrations.AddConstraint(
+        AddTriggers(
             model_name='holdrelease',
-            constraint=models.CheckConstraint(condition=models.Q(('reason__regex', '\\S')), name='release_reason_given'),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='time', sql=partners.db.triggers.PermanentTriggerSql(func='NEW.created_at := clock_timestamp(); RETURN NEW;', hash='30640f59ac53d13969afa6170f49141c2d1512b3', operation='INSERT', pgid='pgtrigger_time_054da', table='users_holdrelease', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.by_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='f99b7ec95a48ef8a62e035ec36219aefc2f3eb7a', operation='INSERT', pgid='pgtrigger_by_active_staff_06d2d', table='users_holdrelease', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='by_another', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NEW.by_id = (SELECT by_id FROM users_hold WHERE id = NEW.hold_id) THEN\n                RAISE EXCEPTION 'Another person releases a hold than the one who placed it.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='6eba7b2f116800602a3eb207f636da35ed642cd0', operation='INSERT', pgid='pgtrigger_by_another_38f7c', table='users_holdrelease', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.released', (SELECT user_id::text FROM users_hold WHERE id = NEW.hold_id),\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('hold', NEW.hold_id, 'reason', NEW.reason) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = (SELECT user_id FROM users_hold WHERE id = NEW.hold_id)), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='cf79c561769d4a8c836403ae8da9af4de7676404', operation='INSERT', pgid='pgtrigger_audit_e1c9b', table='users_holdrelease', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='f9731e0513c728e6ebea5d9689449667e92c1fd2', operation='UPDATE', pgid='pgtrigger_no_update_aa32e', table='users_holdrelease', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='74245149b62b8dff414400e1cbb7eab82f81e772', operation='DELETE', pgid='pgtrigger_no_delete_1516f', table='users_holdrelease', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='31683708468c6300f2088f8171dea64cc0632c8e', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_2f618', table='users_holdrelease', when='BEFORE')),
+            ],
         ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='holdrelease',
-            trigger=pgtrigger.compiler.Trigger(name='time', sql=partners.db.triggers.PermanentTriggerSql(func='NEW.created_at := clock_timestamp(); RETURN NEW;', hash='30640f59ac53d13969afa6170f49141c2d1512b3', operation='INSERT', pgid='pgtrigger_time_054da', table='users_holdrelease', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='holdrelease',
-            trigger=pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.by_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='f99b7ec95a48ef8a62e035ec36219aefc2f3eb7a', operation='INSERT', pgid='pgtrigger_by_active_staff_06d2d', table='users_holdrelease', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='holdrelease',
-            trigger=pgtrigger.compiler.Trigger(name='by_another', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NEW.by_id = (SELECT by_id FROM users_hold WHERE id = NEW.hold_id) THEN\n                RAISE EXCEPTION 'Another person releases a hold than the one who placed it.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='6eba7b2f116800602a3eb207f636da35ed642cd0', operation='INSERT', pgid='pgtrigger_by_another_38f7c', table='users_holdrelease', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='holdrelease',
-            trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'user.released', (SELECT user_id::text FROM users_hold WHERE id = NEW.hold_id),\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('hold', NEW.hold_id, 'reason', NEW.reason) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = (SELECT user_id FROM users_hold WHERE id = NEW.hold_id)), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE true\n    ; RETURN NULL;", hash='cf79c561769d4a8c836403ae8da9af4de7676404', operation='INSERT', pgid='pgtrigger_audit_e1c9b', table='users_holdrelease', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='holdrelease',
-            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='f9731e0513c728e6ebea5d9689449667e92c1fd2', operation='UPDATE', pgid='pgtrigger_no_update_aa32e', table='users_holdrelease', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='holdrelease',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='74245149b62b8dff414400e1cbb7eab82f81e772', operation='DELETE', pgid='pgtrigger_no_delete_1516f', table='users_holdrelease', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='holdrelease',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='31683708468c6300f2088f8171dea64cc0632c8e', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_2f618', table='users_holdrelease', when='BEFORE')),
-        ),
-        migrations.AddIndex(
+        AddTriggers(
             model_name='requirementclosure',
-            index=models.Index(condition=models.Q(('decision__isnull', False)), fields=['decision'], name='closure_of_decision'),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.by_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='e984ee83caa35753f334693d8ebac04f21344c65', operation='INSERT', pgid='pgtrigger_by_active_staff_91caf', table='users_requirementclosure', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='of_present', sql=partners.db.triggers.FunctionTriggerSql(execute='users_closure_of_present()', func="CREATE OR REPLACE FUNCTION users_closure_of_present() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nBEGIN\n    PERFORM FROM users_requirement r JOIN users_user u ON u.id = r.user_id\n      WHERE r.id = NEW.requirement_id FOR NO KEY UPDATE OF u;\n    -- `requirements_end` closes all of them with the decision: none is left to be closed by it later.\n    IF NEW.decision_id IS NOT NULL AND NOT EXISTS (\n        SELECT FROM users_requirement r JOIN users_statuschange d ON d.user_id = r.user_id\n         WHERE r.id = NEW.requirement_id AND d.id = NEW.decision_id AND d.by_id = NEW.by_id\n           AND d.to_status IN ('active', 'rejected', 'closed') AND d.created_at > r.created_at) THEN\n        RAISE EXCEPTION 'A decision closes what was asked about its user before, in the name of who decided.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    NEW.created_at := clock_timestamp();\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_closure_of_present FROM PUBLIC;\n", hash='4ce9034d8619b16fda8e23b226eb33edb7c6a83e', operation='INSERT', pgid='pgtrigger_of_present_1d8ef', table='users_requirementclosure', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='user_columns', sql=partners.db.triggers.PermanentTriggerSql(func="\n            UPDATE users_requirement r SET closed_at = i.created_at FROM inserted i WHERE r.id = i.requirement_id;\n            PERFORM users_refresh_requirements(ARRAY(SELECT r.user_id FROM inserted i JOIN users_requirement r ON r.id = i.requirement_id));\n            \n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, data)\n        SELECT u.partner_id, 'user.requirementsChanged', ARRAY[u.id], jsonb_build_object('externalId', u.external_id, 'userId', u.id, 'openRequirements', u.open_requirements, 'openedRequirementId', NULL::uuid) FROM users_user u WHERE u.id IN (SELECT r.user_id FROM inserted i JOIN users_requirement r ON r.id = i.requirement_id)\n    ;\n            RETURN NULL;\n        ", hash='7e85d098aa69f642b927e80a93222b38727d8525', level='STATEMENT', operation='INSERT', pgid='pgtrigger_user_columns_608f9', referencing='REFERENCING NEW TABLE AS inserted ', table='users_requirementclosure', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (NEW.decision_id IS NULL)', func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'requirement.closed', (SELECT r.user_id::text FROM users_requirement r WHERE r.id = NEW.requirement_id),\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('requirement', NEW.requirement_id, 'note', nullif(NEW.note, '')) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = (SELECT r.user_id FROM users_requirement r WHERE r.id = NEW.requirement_id)), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE context ->> 'staff' <> 'sandbox'\n    ; RETURN NULL;", hash='d910e0fa85f4b2fa5a79d38c578a645537cc6c6f', operation='INSERT', pgid='pgtrigger_audit_df7af', table='users_requirementclosure', when='AFTER')),
+                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='2fb2c710491ca72bf7f3e323fd9db1f4800d8878', operation='UPDATE', pgid='pgtrigger_no_update_ac302', table='users_requirementclosure', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='2c30f6d179c95111f4c53ec1607c2e9fbaa26f76', operation='DELETE', pgid='pgtrigger_no_delete_36961', table='users_requirementclosure', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='33c64bbf46f9e345e31f8f1ef0ebb296d22f197c', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_16833', table='users_requirementclosure', when='BEFORE')),
+            ],
         ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirementclosure',
-            trigger=pgtrigger.compiler.Trigger(name='by_active_staff', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.by_id AND s.is_active) THEN\n                RAISE EXCEPTION 'An active staff account does this.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='e984ee83caa35753f334693d8ebac04f21344c65', operation='INSERT', pgid='pgtrigger_by_active_staff_91caf', table='users_requirementclosure', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirementclosure',
-            trigger=pgtrigger.compiler.Trigger(name='of_present', sql=partners.db.triggers.FunctionTriggerSql(execute='users_closure_of_present()', func="CREATE OR REPLACE FUNCTION users_closure_of_present() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nBEGIN\n    PERFORM FROM users_requirement r JOIN users_user u ON u.id = r.user_id\n      WHERE r.id = NEW.requirement_id FOR NO KEY UPDATE OF u;\n    -- `requirements_end` closes all of them with the decision: none is left to be closed by it later.\n    IF NEW.decision_id IS NOT NULL AND NOT EXISTS (\n        SELECT FROM users_requirement r JOIN users_statuschange d ON d.user_id = r.user_id\n         WHERE r.id = NEW.requirement_id AND d.id = NEW.decision_id AND d.by_id = NEW.by_id\n           AND d.to_status IN ('active', 'rejected', 'closed') AND d.created_at > r.created_at) THEN\n        RAISE EXCEPTION 'A decision closes what was asked about its user before, in the name of who decided.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    NEW.created_at := clock_timestamp();\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_closure_of_present FROM PUBLIC;\n", hash='4ce9034d8619b16fda8e23b226eb33edb7c6a83e', operation='INSERT', pgid='pgtrigger_of_present_1d8ef', table='users_requirementclosure', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirementclosure',
-            trigger=pgtrigger.compiler.Trigger(name='user_columns', sql=partners.db.triggers.PermanentTriggerSql(func="\n            UPDATE users_requirement r SET closed_at = i.created_at FROM inserted i WHERE r.id = i.requirement_id;\n            PERFORM users_refresh_requirements(ARRAY(SELECT r.user_id FROM inserted i JOIN users_requirement r ON r.id = i.requirement_id));\n            \n        INSERT INTO partners_outboxentry (partner_id, type, user_ids, data)\n        SELECT u.partner_id, 'user.requirementsChanged', ARRAY[u.id], jsonb_build_object('externalId', u.external_id, 'userId', u.id, 'openRequirements', u.open_requirements, 'openedRequirementId', NULL::uuid) FROM users_user u WHERE u.id IN (SELECT r.user_id FROM inserted i JOIN users_requirement r ON r.id = i.requirement_id)\n    ;\n            RETURN NULL;\n        ", hash='7e85d098aa69f642b927e80a93222b38727d8525', level='STATEMENT', operation='INSERT', pgid='pgtrigger_user_columns_608f9', referencing='REFERENCING NEW TABLE AS inserted ', table='users_requirementclosure', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirementclosure',
-            trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (NEW.decision_id IS NULL)', func="\n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> 'staff', context ->> 'by', context ->> 'operator', context ->> 'partner', ''), CASE WHEN context ? 'staff' THEN 'staff' WHEN context ? 'by' THEN 'staff' WHEN context ? 'operator' THEN 'operator' WHEN context ? 'partner' THEN 'partner' ELSE '' END, 'requirement.closed', (SELECT r.user_id::text FROM users_requirement r WHERE r.id = NEW.requirement_id),\n               jsonb_strip_nulls(jsonb_build_object('operator', context ->> 'operator', 'command', context ->> 'command', 'key', context ->> 'key', 'requestId', context ->> 'requestId', 'source', context ->> 'source', 'reason', context ->> 'reason') || jsonb_build_object('requirement', NEW.requirement_id, 'note', nullif(NEW.note, '')) || coalesce((\n    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)\n      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = (SELECT r.user_id FROM users_requirement r WHERE r.id = NEW.requirement_id)), '{}'))\n          FROM (SELECT coalesce(coalesce(nullif(current_setting('pghistory.context_metadata', true), '')::jsonb, '{}'), '{}') || jsonb_strip_nulls(jsonb_build_object('staff', (SELECT username FROM users_staff WHERE id = NEW.by_id)))\n                    AS context) AS given\n         WHERE context ->> 'staff' <> 'sandbox'\n    ; RETURN NULL;", hash='d910e0fa85f4b2fa5a79d38c578a645537cc6c6f', operation='INSERT', pgid='pgtrigger_audit_df7af', table='users_requirementclosure', when='AFTER')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirementclosure',
-            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='2fb2c710491ca72bf7f3e323fd9db1f4800d8878', operation='UPDATE', pgid='pgtrigger_no_update_ac302', table='users_requirementclosure', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirementclosure',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='2c30f6d179c95111f4c53ec1607c2e9fbaa26f76', operation='DELETE', pgid='pgtrigger_no_delete_36961', table='users_requirementclosure', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='requirementclosure',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='33c64bbf46f9e345e31f8f1ef0ebb296d22f197c', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_16833', table='users_requirementclosure', when='BEFORE')),
-        ),
-        migrations.AddIndex(
+        AddTriggers(
             model_name='staffroleevent',
-            index=models.Index(fields=['pgh_obj', 'pgh_id'], name='staffroleevent_of_row'),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='staffroleevent',
-            trigger=pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='6c1151862da93d87767d9d0f21bbfe0ac05d9927', operation='UPDATE', pgid='pgtrigger_no_update_a5794', table='users_staffroleevent', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='staffroleevent',
-            trigger=pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='a640f7095dadfb670647634872adaa023d464690', operation='DELETE', pgid='pgtrigger_no_delete_229cf', table='users_staffroleevent', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='staffroleevent',
-            trigger=pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='dae7c6b535e4c48e8ee494167bcc0f99af5b1fac', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_9e7fa', table='users_staffroleevent', when='BEFORE')),
-        ),
-        pgtrigger.migrations.AddTrigger(
-            model_name='staffroleevent',
-            trigger=pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE before jsonb; after jsonb;', func='\n            IF NEW.pgh_label = \'delete\' THEN\n                before := to_jsonb(NEW);\n            ELSE\n                after := to_jsonb(NEW);\n                SELECT to_jsonb(earlier) INTO before FROM users_staffroleevent AS earlier\n                 WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;\n            END IF;\n            \n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'staffRole.\' || CASE NEW.pgh_label WHEN \'insert\' THEN \'created\' WHEN \'update\' THEN \'changed\' ELSE \'removed\' END, (SELECT username FROM users_staff WHERE id = NEW.staff_id),\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'role\', (SELECT name FROM auth_group WHERE id = NEW.group_id), \'changes\', (SELECT jsonb_object_agg(name, jsonb_build_array(coalesce(nullif(before -> name, \'""\'), \'null\'), coalesce(nullif(after -> name, \'""\'), \'null\'))) FROM unnest(ARRAY[]::text[]) AS name\n                    WHERE coalesce(nullif(before -> name, \'""\'), \'null\') IS DISTINCT FROM coalesce(nullif(after -> name, \'""\'), \'null\'))))\n          FROM (SELECT coalesce(NEW.pgh_context, \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', NULL::text))\n                    AS context) AS given\n         WHERE true\n    ;\n            RETURN NULL;\n        ', hash='11b87c72e820d200fca3451bcc8346442f005d1b', operation='INSERT', pgid='pgtrigger_audit_f28e2', table='users_staffroleevent', when='AFTER')),
+            triggers=[
+                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='6c1151862da93d87767d9d0f21bbfe0ac05d9927', operation='UPDATE', pgid='pgtrigger_no_update_a5794', table='users_staffroleevent', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='a640f7095dadfb670647634872adaa023d464690', operation='DELETE', pgid='pgtrigger_no_delete_229cf', table='users_staffroleevent', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='dae7c6b535e4c48e8ee494167bcc0f99af5b1fac', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_9e7fa', table='users_staffroleevent', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE before jsonb; after jsonb;', func='\n            IF NEW.pgh_label = \'delete\' THEN\n                before := to_jsonb(NEW);\n            ELSE\n                after := to_jsonb(NEW);\n                SELECT to_jsonb(earlier) INTO before FROM users_staffroleevent AS earlier\n                 WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;\n            END IF;\n            \n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'staffRole.\' || CASE NEW.pgh_label WHEN \'insert\' THEN \'created\' WHEN \'update\' THEN \'changed\' ELSE \'removed\' END, (SELECT username FROM users_staff WHERE id = NEW.staff_id),\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'role\', (SELECT name FROM auth_group WHERE id = NEW.group_id), \'changes\', (SELECT jsonb_object_agg(name, jsonb_build_array(coalesce(nullif(before -> name, \'""\'), \'null\'), coalesce(nullif(after -> name, \'""\'), \'null\'))) FROM unnest(ARRAY[]::text[]) AS name\n                    WHERE coalesce(nullif(before -> name, \'""\'), \'null\') IS DISTINCT FROM coalesce(nullif(after -> name, \'""\'), \'null\'))))\n          FROM (SELECT coalesce(NEW.pgh_context, \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', NULL::text))\n                    AS context) AS given\n         WHERE true\n    ;\n            RETURN NULL;\n        ', hash='11b87c72e820d200fca3451bcc8346442f005d1b', operation='INSERT', pgid='pgtrigger_audit_f28e2', table='users_staffroleevent', when='AFTER')),
+            ],
         ),
         # Written by hand. Django makes this table by a command of its own.
         migrations.RunSQL(CREATE_CACHE, "DROP TABLE staff_cache"),
