@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import BadRequest
@@ -202,6 +203,7 @@ def _form_page(
             name: one for name, one in history_lists.HISTORIES.items() if request.user.has_perm(one.permission)
         },
         "most": evidence_packs.MAX_USERS,
+        "time_zone": settings.COMPLIANCE_TIME_ZONE,
     }
     return _render(request, "backoffice/exports/user_list_form.html", context)
 

@@ -124,6 +124,22 @@ def test_lists_and_a_user_on_a_phone_have_no_serious_violation(
         assert not accessibility_violations(page)
 
 
+def test_exports_on_a_phone_have_no_serious_violation(
+    open_page: Callable[..., Page], login: Callable[..., Staff], odd: User
+) -> None:
+    page = open_page(viewport=PHONE)
+    login(page, "auditor", path="/admin/exports/")
+    assert not accessibility_violations(page)
+    page.get_by_label("Partner").first.select_option(odd.partner.slug)
+    page.get_by_role("button", name="Evidence packs …").click()
+    expect(page.get_by_role("button", name="Export evidence packs")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert not accessibility_violations(page)
+    page.goto("/admin/account/factors/download/")
+    expect(page.get_by_role("heading", name="The download has begun")).to_be_visible()
+    assert not accessibility_violations(page)
+
+
 def test_a_row_of_a_list_is_a_short_card_on_a_phone(
     new_page: Callable[..., Page], login: Callable[..., Staff], odd: User
 ) -> None:

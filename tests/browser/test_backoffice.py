@@ -388,3 +388,20 @@ def test_after_a_fresh_factor_a_page_says_that_the_download_has_begun(
     page.get_by_role("link", name="Back to where you were").click()
     page.wait_for_url(f"**{case_of(user)}")
     assert AccessRecord.objects.filter(user=user, kind=AccessKind.EXPORTED).count() == 1
+
+
+def test_the_packs_of_users_chosen_in_a_list_are_one_download(page: Page, login: Login, register: Register) -> None:
+    users = [register(lastName="Ottoline"), register(lastName="Ottoline")]
+    login(page, "auditor", path="/admin/users/user/?q=Ottoline")
+    for box in page.get_by_role("checkbox", name="Select record").all():
+        box.check()
+    page.get_by_role("combobox").select_option(label="Evidence packs …")
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_role("heading", name="Evidence packs of 2 users")).to_be_visible()
+    with page.expect_download() as begun:
+        page.get_by_role("button", name="Export evidence packs").click()
+    with zipfile.ZipFile(begun.value.path()) as archive:
+        assert {f"{user.pk}/index.html" for user in users} < {*archive.namelist()}
+    # The page stays, and leads back.
+    page.get_by_role("link", name="Back", exact=True).click()
+    page.wait_for_url("**/admin/users/user/?q=Ottoline")

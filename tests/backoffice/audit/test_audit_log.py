@@ -19,6 +19,8 @@ from tests.support.client import PartnerClient
 from tests.support.commands import outcome, printed
 from tests.support.plans import UNORDERED, nodes, planning_without
 from tests.support.staff import client_as, client_of
+from tests.users.staff_login.test_login import enrolled, inside
+from tests.users.staff_login.test_reauthentication import confirm, grow_stale
 from transactions.documents.withdrawing import withdraw
 from users.requirements.requirements import close_requirement
 
@@ -287,3 +289,13 @@ def test_the_history_of_a_row_is_what_the_audit_log_says_of_it(partner: Partner)
     manager = client_as("partner-manager")
     assert "/history/" not in manager.get(f"{page}change/").content.decode()
     assert manager.get(f"{page}history/").status_code == 403
+
+
+def test_after_the_second_factor_a_page_leads_back_to_the_filtered_list(settings: Settings) -> None:
+    settings.STAFF_MFA_REQUIRED = True
+    client = inside(enrolled("auditor"))
+    grow_stale(client)
+    asked = client.post("/admin/partners/auditentry/export/", {"actor": "olivia"})
+    page = client.get(confirm(client, asked).headers["Location"]).content.decode()
+    assert 'href="/admin/partners/auditentry/?actor=olivia"' in page
+    assert latest().action != "auditLog.exported"
