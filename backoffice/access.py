@@ -8,6 +8,9 @@ from django.http import HttpRequest
 
 from users.models import AccessKind, AccessRecord, Page, Staff, User
 
+# Who reads the access log sees what all who decide did without opening cases, others only what they did themselves.
+OVERSIGHT_PERMISSION = "users.view_accessrecord"
+
 
 def staff_of(request: HttpRequest, *permissions: str) -> Staff:
     """Return the staff member. Raises PermissionDenied where one of the permissions is missing."""

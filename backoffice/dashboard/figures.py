@@ -1,21 +1,21 @@
 """The figures of the dashboard, each from one index-only scan.
 
 They count real users only. Waiting users are read from user_waiting, decisions from status_change_by_day: the cost
-depends on how many users wait and how many decisions the period has, not on the number of users. Measured in
-docs/decisions.md.
+depends on how many users wait and how many decisions the period and the one before have, not on the number of users.
+Measured in docs/decisions.md.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, time, timedelta
+from datetime import date, timedelta
 from typing import Any, NamedTuple
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from backoffice.dashboard.period import Period, midnight
 from partners.db import statements
 from partners.models import Partner
 from users.cases.modes import live
@@ -35,6 +35,7 @@ _WAITING = f"""
            partner_id, count(*)
       FROM ({{rows}}) AS waiting GROUP BY 1, 2
 """
+_OVERDUE = "SELECT partner_id, count(*) FROM ({rows}) AS overdue GROUP BY 1"
 # Midnights are parameters: to convert each row's created_at into the time zone would cost twice as much.
 _DECISIONS = """
     SELECT width_bucket(created_at, %s::timestamptz[]), partner_id, to_status, count(*), count(proposal_id)
@@ -42,12 +43,13 @@ _DECISIONS = """
 """
 # Decisions of users who wait only: nobody waits for a suspension. partner_id is null for all partners together.
 _DECISION_TIMES = """
-    SELECT partner_id,
+    SELECT created_at >= %s, partner_id,
            percentile_disc(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY date_part('epoch', created_at - since)::int),
            percentile_disc(ARRAY[0.5, 0.9])
-               WITHIN GROUP (ORDER BY date_part('epoch', created_at - since - partner_wait)::int)
+               WITHIN GROUP (ORDER BY date_part('epoch', created_at - since - partner_wait)::int),
+           count(*), count(*) FILTER (WHERE created_at - since - partner_wait <= %s)
       FROM ({rows}) AS decided
-     GROUP BY GROUPING SETS ((), (partner_id)) HAVING count(*) > 0
+     GROUP BY GROUPING SETS ((1), (1, 2))
 """
 
 
@@ -59,10 +61,17 @@ class Percentiles(NamedTuple):
 
 
 class DecisionTimes(NamedTuple):
-    """Times to decision. own: without the time that waited for the partner."""
+    """Times to decision. own: without the time that waited for the partner. in_time: decisions within the target."""
 
     total: Percentiles
     own: Percentiles
+    decisions: int
+    in_time: int
+
+    @property
+    def percent_in_time(self) -> int:
+        """The share of the decisions whose own time was within the target; below 100 where one was not."""
+        return 100 * self.in_time // self.decisions
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,32 +88,55 @@ class Bucket:
 class PartnerFigures:
     """The figures of one partner.
 
-    waiting: for compliance. late: of those. asked: waiting for the partner. outcomes: decisions by the status they led
-    to.
+    waiting: for compliance. late: of those. asked: waiting for the partner. overdue: users, in any status, about whom
+    the partner has not answered in time. outcomes: decisions by the status they led to.
     """
 
     partner: Partner
     waiting: int = 0
     late: int = 0
     asked: int = 0
+    overdue: int = 0
     outcomes: Counter[str] = field(default_factory=Counter)
     decision_times: DecisionTimes | None = None
+    times_before: DecisionTimes | None = None
+
+
+@dataclass(slots=True)
+class Decisions:
+    """The decisions of a period: by the status they led to, and those of two people."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    of_two: int = 0
+
+    def add(self, outcome: str, count: int, of_two: int) -> None:
+        """Add decisions, and how many of them two people made."""
+        self.outcomes[outcome] += count
+        self.of_two += of_two
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.outcomes.total()
+
+    @property
+    def of_one(self) -> int:
+        """Those of one person."""
+        return self.total - self.of_two
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of the dashboard.
+    """The figures of the dashboard. `before` and `times_before` are of the period before."""
 
-    begins: of the period. by_day: decisions by day and by the status they led to. of_two: those of two people, by day.
-    """
-
-    time_zone: ZoneInfo
-    begins: datetime
+    period: Period
     target_hours: int
     buckets: Sequence[Bucket]
-    by_day: dict[date, Counter[str]]
-    of_two: Counter[date]
+    by_day: dict[date, Decisions]
+    decisions: Decisions
+    before: Decisions
     decision_times: DecisionTimes | None
+    times_before: DecisionTimes | None
     partners: Sequence[PartnerFigures]
 
     @property
@@ -118,20 +150,14 @@ class Figures:
         return sum(one.asked for one in self.partners)
 
     @property
+    def overdue(self) -> int:
+        """The number of users about whom their partner has not answered in time."""
+        return sum(one.overdue for one in self.partners)
+
+    @property
     def late(self) -> int:
         """The number of users who have waited longer than the target."""
         return sum(bucket.count for bucket in self.buckets if bucket.is_late)
-
-    @property
-    def decisions(self) -> int:
-        """The number of decisions in the period."""
-        return sum(outcomes.total() for outcomes in self.by_day.values())
-
-
-def midnights(days: int, zone: ZoneInfo) -> list[datetime]:
-    """Return the beginnings of the last `days` days, today included; a day may have 23 or 25 hours."""
-    today = timezone.now().astimezone(zone).date()
-    return [datetime.combine(today - timedelta(days=ago), time(), zone) for ago in reversed(range(days))]
 
 
 def waiting_users() -> QuerySet[User, Any]:
@@ -141,9 +167,16 @@ def waiting_users() -> QuerySet[User, Any]:
     )
 
 
-def decisions_since(first: datetime, **conditions: str) -> QuerySet[StatusChange, Any]:
-    """Return what the figures of decisions are computed from."""
-    made = live(StatusChange.objects.filter(created_at__gte=first, **conditions)).order_by()
+def overdue_users() -> QuerySet[User, Any]:
+    """Return those about whom their partner has not answered in time."""
+    asked = User.objects.filter(queue_section=QueueSection.PARTNER, requirements_due_at__lt=timezone.now())
+    return live(asked).values_list("partner_id")
+
+
+def decisions_of(period: Period, **conditions: str) -> QuerySet[StatusChange, Any]:
+    """Return what the figures of decisions are computed from: those of the period and of the one before."""
+    both = {"created_at__gte": period.before.begins, "created_at__lt": period.ends}
+    made = live(StatusChange.objects.filter(**both, **conditions)).order_by()
     return made.values_list("created_at", "partner_id", "to_status", "since", "partner_wait", "proposal_id")
 
 
@@ -153,22 +186,29 @@ def compose(statement: str, rows: QuerySet[Any, Any], *parameters: object) -> tu
     return statement.format(rows=sql), (*parameters, *given)
 
 
-def gather(days: int) -> Figures:
-    """Return the figures of now and of the last `days` days in the time zone of compliance."""
-    zone, target = ZoneInfo(settings.COMPLIANCE_TIME_ZONE), settings.COMPLIANCE_TARGET_HOURS
-    starts, bounds = midnights(days, zone), [target * part for part in BUCKETS]
+def gather(period: Period) -> Figures:
+    """Return the figures of now, of the period and of the one before."""
+    target = settings.COMPLIANCE_TARGET_HOURS
+    bounds, days = [target * part for part in BUCKETS], period.days
     waiting = statements.fetch_all(*compose(_WAITING, waiting_users(), bounds))
-    decisions = statements.fetch_all(*compose(_DECISIONS, decisions_since(starts[0]), starts))
-    first_decisions = decisions_since(starts[0], from_status=Status.PENDING_COMPLIANCE)
-    decision_times = {
-        partner_id: DecisionTimes(Percentiles(*total), Percentiles(*own))
-        for partner_id, total, own in statements.fetch_all(*compose(_DECISION_TIMES, first_decisions))
+    overdue = statements.fetch_all(*compose(_OVERDUE, overdue_users()))
+    # The first bucket is the period before.
+    starts = [period.before.begins, *map(midnight, days)]
+    decided = statements.fetch_all(*compose(_DECISIONS, decisions_of(period), starts))
+    first_decisions = decisions_of(period, from_status=Status.PENDING_COMPLIANCE)
+    parameters = (period.begins, timedelta(hours=target))
+    times = {
+        (is_in_period, partner_id): DecisionTimes(Percentiles(*total), Percentiles(*own), *counts)
+        for is_in_period, partner_id, total, own, *counts in statements.fetch_all(
+            *compose(_DECISION_TIMES, first_decisions, *parameters)
+        )
     }
 
-    partner_ids = {partner_id for _, partner_id, *_ in (*waiting, *decisions)}
+    decided_now = [(days[number - 2], *row) for number, *row in decided if number > 1]
+    partner_ids = {row[1] for row in (*waiting, *decided_now)} | {partner_id for partner_id, _ in overdue}
     partners = {pk: PartnerFigures(partner) for pk, partner in Partner.objects.in_bulk(partner_ids).items()}
-    counts, by_day = Counter[int](), {start.date(): Counter[str]() for start in starts}
-    of_two = Counter[date]()
+    counts, by_day = Counter[int](), {day: Decisions() for day in days}
+    decisions, before = Decisions(), Decisions()
     for bucket, partner_id, count in waiting:
         if bucket is None:
             partners[partner_id].asked += count
@@ -176,22 +216,28 @@ def gather(days: int) -> Figures:
         counts[bucket] += count
         partners[partner_id].waiting += count
         partners[partner_id].late += count if bucket >= FIRST_LATE_BUCKET else 0
-    for day, partner_id, outcome, count, count_of_two in decisions:
-        by_day[starts[day - 1].date()][outcome] += count
-        of_two[starts[day - 1].date()] += count_of_two
-        partners[partner_id].outcomes[outcome] += count
+    for partner_id, count in overdue:
+        partners[partner_id].overdue = count
+    for day, partner_id, *row in decided_now:
+        by_day[day].add(*row)
+        decisions.add(*row)
+        partners[partner_id].outcomes[row[0]] += row[1]
+    for number, _partner_id, *row in decided:
+        if number == 1:
+            before.add(*row)
     for pk, figures in partners.items():
-        figures.decision_times = decision_times.get(pk)
+        figures.decision_times, figures.times_before = times.get((True, pk)), times.get((False, pk))
     return Figures(
-        zone,
-        starts[0],
+        period,
         target,
         [
             Bucket(begins, ends, counts[number], number >= FIRST_LATE_BUCKET)
             for number, (begins, ends) in enumerate(zip((0.0, *bounds), (*bounds, None), strict=True))
         ],
         by_day,
-        of_two,
-        decision_times.get(None),
-        sorted(partners.values(), key=lambda one: (-one.late, -one.waiting, one.partner.slug)),
+        decisions,
+        before,
+        times.get((True, None)),
+        times.get((False, None)),
+        sorted(partners.values(), key=lambda one: (-one.late, -one.waiting, -one.overdue, one.partner.slug)),
     )

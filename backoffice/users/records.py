@@ -16,8 +16,14 @@ from backoffice.lists import change_origin
 from backoffice.lists.badges import badge
 from backoffice.lists.cells import brief, case_link, user_link
 from backoffice.lists.date_formatting import moment
-from backoffice.lists.filters import SinceFilter, UntilFilter
 from backoffice.lists.pages import ReadOnlyAdmin
+from backoffice.users.decision_filters import (
+    DecidedSinceFilter,
+    DecidedUntilFilter,
+    FlagFilter,
+    OpenedFilter,
+    ReasonFilter,
+)
 from backoffice.users.profile_history import display_changes, with_previous
 from backoffice.users.user_filters import ModeFilter, mode_of, users_found
 from users.cases.search import find_exactly
@@ -39,18 +45,6 @@ def reason_and_note(decision: StatusChange | Proposal) -> str:
     return format_html('{} <span class="bo-quiet bo-below-name">{}</span>', label, brief(note))
 
 
-class DecidedSinceFilter(SinceFilter):
-    """Decisions from a day on."""
-
-    lookup = "created_at__gte"
-
-
-class DecidedUntilFilter(UntilFilter):
-    """Decisions up to a day."""
-
-    lookup = "created_at__lt"
-
-
 @admin.register(StatusChange)
 class StatusChangeAdmin(ReadOnlyAdmin):
     """Every decision."""
@@ -61,6 +55,10 @@ class StatusChangeAdmin(ReadOnlyAdmin):
         DecidedUntilFilter,
         ("to_status", ChoicesDropdownFilter),
         ("partner", RelatedDropdownFilter),
+        ("by", RelatedDropdownFilter),
+        ReasonFilter,
+        FlagFilter,
+        OpenedFilter,
         ModeFilter,
     )
     list_select_related = ("by", "proposal__by", "user__partner")

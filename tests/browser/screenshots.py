@@ -38,7 +38,16 @@ PEOPLE = [
     ("Lucas", "Friesen", "MB", "Winnipeg", "R3C 1A1"),
 ]
 WAITING_HOURS = [53, 31, 25, 22, 19, 7, 3, 1]
-DAYS = 30
+# A month, and the one before beside it.
+DAYS = 60
+# Outcomes of decisions with their reasons, and how often each is chosen.
+VERDICTS = {
+    (Status.ACTIVE, "verified"): 30,
+    (Status.ACTIVE, "riskFlagsExplained"): 6,
+    (Status.REJECTED, "notVerified"): 4,
+    (Status.REJECTED, "duplicate"): 2,
+    (Status.REJECTED, "fraudSuspected"): 1,
+}
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +58,7 @@ def random_numbers() -> random.Random:
 
 @pytest.fixture(scope="session")
 def world(server_url: str, django_db_blocker: object, random_numbers: random.Random) -> User:
-    """Partners, a queue with risk flags and ages, a month of decisions; the user whose case is shown."""
+    """Partners, a queue with risk flags and ages, two months of decisions; the user whose case is shown."""
     with django_db_blocker.unblock():  # type: ignore[attr-defined]
         partners = [
             factories.PartnerFactory.create(slug=slug, name=name)
@@ -57,7 +66,7 @@ def world(server_url: str, django_db_blocker: object, random_numbers: random.Ran
         ]
         clients = [factories.client_of(partner, transport_to(server_url)) for partner in partners]
         numbers = itertools.count(20_417)
-        decide_for_a_month(clients, numbers, random_numbers)
+        decide_each_day(clients, numbers, random_numbers)
         shown = fill_queue(clients, numbers)
         connections.close_all()
         return shown
@@ -89,17 +98,23 @@ def register(client: PartnerClient, number: int, person: tuple[str, ...], **fiel
     return User.objects.get(pk=response.json()["userId"])
 
 
-def decide_for_a_month(clients: list[PartnerClient], numbers: "itertools.count[int]", chance: random.Random) -> None:
-    """Decisions on each day, after between an hour and two days."""
-    reviewers = [factories.StaffFactory.create() for _ in range(2)]
+def decide_each_day(clients: list[PartnerClient], numbers: "itertools.count[int]", chance: random.Random) -> None:
+    """Decisions on each day, after between an hour and two days; some by people who had not opened the case."""
+    reviewers = [factories.StaffFactory.create(username=name) for name in ("claire.dubois", "sam.lee")]
     for day in range(DAYS):
         for _ in range(chance.randint(1, 4)):
-            user = register(chance.choice(clients), next(numbers), chance.choice(PEOPLE))
-            outcome = chance.choices([Status.ACTIVE, Status.REJECTED], [6, 1])[0]
-            decided = change_status(user=user, to_status=outcome, by=chance.choice(reviewers), reason="Papers seen.")
+            flagged = chance.random() < 1 / 6
+            user = register(chance.choice(clients), next(numbers), chance.choice(PEOPLE), isCiroAffiliate=flagged)
+            [(outcome, code)] = chance.choices([*VERDICTS], [*VERDICTS.values()])
+            decided = change_status(
+                user=user, to_status=outcome, by=chance.choice(reviewers), reason="Papers seen.", reason_code=code
+            )
             at = timezone.now() - timedelta(days=day, hours=chance.random() * 6)
             move_back("users_statuschange", "created_at", decided.pk, at)
             move_back("users_statuschange", "since", decided.pk, at - timedelta(hours=chance.expovariate(1 / 11)))
+            basis = decided.basis.pk
+            move_back("users_decisionbasis", "created_at", basis, at)
+            move_back("users_decisionbasis", "open_seconds", basis, chance.choice([*[None] * 3, *range(40, 400, 20)]))
 
 
 def fill_queue(clients: list[PartnerClient], numbers: "itertools.count[int]") -> User:
@@ -117,6 +132,11 @@ def fill_queue(clients: list[PartnerClient], numbers: "itertools.count[int]") ->
             user.refresh_from_db()
         for column in ("status_since", "section_since"):
             move_back("users_user", column, user.pk, timezone.now() - timedelta(hours=hours))
+    for days in (-3, 2):
+        asked = register(clients[0], next(numbers), PEOPLE[4])
+        due_at = timezone.now() + timedelta(days=days)
+        move_back("users_requirement", "due_at", factories.RequirementFactory.create(user=asked).pk, due_at)
+        move_back("users_user", "requirements_due_at", asked.pk, due_at)
     claims.claim(
         user=User.objects.get(last_name="Gagnon", status=Status.PENDING_COMPLIANCE),
         staff=factories.StaffFactory.create(username="sam.okafor"),
@@ -126,8 +146,8 @@ def fill_queue(clients: list[PartnerClient], numbers: "itertools.count[int]") ->
     return shown
 
 
-def move_back(table: str, column: str, pk: int | UUID, moment: datetime) -> None:
-    """Set a timestamp back, which only the owner of the tables can."""
+def move_back(table: str, column: str, pk: int | UUID, moment: datetime | int | None) -> None:
+    """Set a timestamp back, or a number of seconds, which only the owner of the tables can."""
     with connections[serving_role.OWNER].cursor() as cursor:
         cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
         cursor.execute(f"UPDATE {table} SET {column} = %s WHERE id = %s", [moment, pk])
@@ -300,6 +320,10 @@ def test_screenshots(
     page.goto("/admin/dashboard/?days=30")
     take(page, "dashboard")
     take(page, "dashboard-top", whole=False)
+    page.goto("/admin/dashboard/?since=2001-01-01&until=2001-01-31")
+    take(page, "dashboard-empty")
+    page.goto("/admin/dashboard/?since=2001-01-01&until=2026-01-31")
+    take(page, "dashboard-refused", whole=False)
 
     page = open_one()
     partner = Partner.objects.get(slug="maple")
@@ -346,3 +370,27 @@ def test_screenshots_of_the_docs(
     page.get_by_role("button", name="Diagnose").click()
     page.locator("#found").wait_for()
     take("doctor-after")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("language", ["en", "fr"])
+def test_screenshots_of_the_dashboard_for_an_auditor(
+    scheme: str,
+    language: str,
+    world: User,
+    new_page: Callable[..., Page],
+    login: Callable[..., Staff],
+    enrolled: Callable[[str], Staff],
+    screenshots: Path,
+) -> None:
+    """Take it as wide as an office's screen and as a phone's, and print it."""
+    page = new_page(color_scheme=scheme, viewport={"width": 1440, "height": 900})
+    login(page, "auditor", staff=enrolled("auditor"), path="/admin/dashboard/")
+    page.context.set_extra_http_headers({"Accept-Language": language})
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.reload()
+        page.wait_for_load_state("networkidle")
+        page.screenshot(path=screenshots / f"dashboard-auditor-{language}-{scheme}-{width}.png", full_page=True)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.pdf(path=screenshots / f"dashboard-auditor-{language}-{scheme}.pdf", prefer_css_page_size=True)

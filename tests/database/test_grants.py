@@ -69,7 +69,7 @@ GRANTS = {
     "transactions_erasedfile": READ,
     "users_casenote": ADD,
     "users_decisionbasis": READ
-    | {"INSERT (created_at, data, decision_id, is_sandbox, open_seconds, review_id, staff_id, was_shown)"},
+    | {"INSERT (created_at, data, decision_id, is_of_two, is_sandbox, open_seconds, review_id, staff_id, was_shown)"},
     "transactions_conversion": READ
     | {
         (

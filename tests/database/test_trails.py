@@ -216,6 +216,7 @@ FORGED: dict[tuple[str, str], Value] = {
     ("users_requirementresponse", "context"): always(json.dumps({"staff": "ada"})),
     ("users_requirementclosure", "decision_id"): lambda w: w.decision_of_other.pk,
     ("users_decisionbasis", "open_seconds"): always(600),
+    ("users_decisionbasis", "is_of_two"): always("true"),
     # Beside the decision, which is the reason for the row.
     ("users_decisionbasis", "review_id"): lambda w: factories.AccessRecordFactory.create(user=w.user).pk,
     ("users_decisionbasis", "decision_id"): always(0),

@@ -98,9 +98,9 @@ class Migration(migrations.Migration):
                 'indexes': [
                     models.Index(fields=['partner', 'created_at', 'id'], name='user_of_partner'),
                     models.Index(fields=['partner', 'status', 'created_at', 'id'], name='user_of_partner_status'),
-                    models.Index(fields=['is_sandbox', 'status', 'queue_section', 'section_since', 'id'], include=('partner',), name='user_waiting'),
+                    models.Index(fields=['is_sandbox', 'status', 'queue_section', 'section_since', 'id'], include=('partner', 'status_since'), name='user_waiting'),
                     models.Index(condition=models.Q(('queue_section', 0)), fields=['is_sandbox', 'section_since', 'id'], name='user_answered'),
-                    models.Index(condition=models.Q(('queue_section', 2)), fields=['is_sandbox', 'requirements_due_at', 'id'], name='user_waiting_for_partner'),
+                    models.Index(condition=models.Q(('queue_section', 2)), fields=['is_sandbox', 'requirements_due_at', 'id'], include=('partner',), name='user_waiting_for_partner'),
                     models.Index(condition=models.Q(('queue_section', 1), _negated=True), fields=['partner', 'id'], name='user_with_requirements'),
                     models.Index(condition=models.Q(('identity_changed_at__isnull', False), ('status', 'active')), fields=['is_sandbox', 'identity_changed_at', 'id'], name='user_identity_changed'),
                     models.Index(condition=models.Q(('is_sandbox', False), ('status__in', ('rejected', 'closed'))), fields=['status_since', 'id'], name='user_retention'),
@@ -234,6 +234,7 @@ class Migration(migrations.Migration):
                 'indexes': [
                     models.Index(fields=['user', 'created_at', 'id'], name='status_change_of_user'),
                     models.Index(fields=['is_sandbox', 'created_at'], include=('partner', 'from_status', 'to_status', 'since', 'partner_wait', 'user', 'proposal'), name='status_change_by_day'),
+                    models.Index(condition=models.Q(('to_status', 'rejected')), fields=['is_sandbox', 'created_at'], include=('reason_code', 'by', 'id'), name='status_change_rejected'),
                     models.Index(condition=models.Q(('is_sandbox', False)), fields=['created_at', 'id'], name='status_change_live'),
                     models.Index(condition=models.Q(('is_sandbox', True)), fields=['created_at', 'id'], name='status_change_sandbox'),
                     models.Index(condition=models.Q(('common_maker', ''), _negated=True), fields=['created_at'], name='status_change_of_one_maker'),
@@ -279,6 +280,7 @@ class Migration(migrations.Migration):
                 ('is_sandbox', models.BooleanField(db_default=False, editable=False, verbose_name='sandbox')),
                 ('was_shown', models.BooleanField(verbose_name='shown')),
                 ('data', models.JSONField(verbose_name='data')),
+                ('is_of_two', models.BooleanField(db_default=False, editable=False, verbose_name='of two people')),
                 ('open_seconds', models.IntegerField(editable=False, null=True, verbose_name='seconds open')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
                 ('review', models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='basis', to='users.accessrecord', verbose_name='review')),
@@ -289,7 +291,7 @@ class Migration(migrations.Migration):
                 'verbose_name': 'basis of a decision',
                 'verbose_name_plural': 'bases of decisions',
                 'indexes': [
-                    models.Index(condition=models.Q(('decision__isnull', False)), fields=['is_sandbox', 'created_at'], include=('staff', 'open_seconds'), name='decision_basis_by_day'),
+                    models.Index(condition=models.Q(('decision__isnull', False)), fields=['is_sandbox', 'created_at'], include=('staff', 'open_seconds', 'is_of_two'), name='decision_basis_by_day'),
                 ],
                 'constraints': [
                     models.CheckConstraint(condition=models.Q(models.Q(('decision__isnull', False), ('review__isnull', True)), models.Q(('decision__isnull', True), ('review__isnull', False)), _connector='OR'), name='decision_basis_of_one'),
@@ -746,7 +748,7 @@ class Migration(migrations.Migration):
         AddTriggers(
             model_name='decisionbasis',
             triggers=[
-                pgtrigger.compiler.Trigger(name='of_decision', sql=partners.db.triggers.FunctionTriggerSql(execute='users_basis_of_decision()', func="CREATE OR REPLACE FUNCTION users_basis_of_decision() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nDECLARE\n    about users_user.id%TYPE;\n    entered_at timestamptz;\nBEGIN\n    IF NEW.decision_id IS NOT NULL THEN\n        SELECT d.by_id, d.is_sandbox, d.created_at, d.user_id, d.since\n          INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, about, entered_at\n          FROM users_statuschange d WHERE d.id = NEW.decision_id;\n    ELSE\n        SELECT a.staff_id, u.is_sandbox, a.created_at, u.id, u.status_since\n          INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, about, entered_at\n          FROM users_accessrecord a JOIN users_user u ON u.id = a.user_id\n         WHERE a.id = NEW.review_id AND a.kind = 'reviewed';\n    END IF;\n    -- now() is the beginning of the transaction.\n    IF NEW.staff_id IS NULL OR NEW.created_at < now() THEN\n        RAISE EXCEPTION 'A basis is recorded with its decision or review.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    NEW.open_seconds := extract(epoch FROM NEW.created_at - users_opened_at(about, NEW.staff_id, entered_at));\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_basis_of_decision FROM PUBLIC;\n", hash='5ede487fc8ea4d158038c7128a18e091bfbda535', operation='INSERT', pgid='pgtrigger_of_decision_24d17', table='users_decisionbasis', when='BEFORE')),
+                pgtrigger.compiler.Trigger(name='of_decision', sql=partners.db.triggers.FunctionTriggerSql(execute='users_basis_of_decision()', func="CREATE OR REPLACE FUNCTION users_basis_of_decision() RETURNS trigger\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nDECLARE\n    about users_user.id%TYPE;\n    entered_at timestamptz;\nBEGIN\n    IF NEW.decision_id IS NOT NULL THEN\n        SELECT d.by_id, d.is_sandbox, d.created_at, d.proposal_id IS NOT NULL, d.user_id, d.since\n          INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, NEW.is_of_two, about, entered_at\n          FROM users_statuschange d WHERE d.id = NEW.decision_id;\n    ELSE\n        SELECT a.staff_id, u.is_sandbox, a.created_at, false, u.id, u.status_since\n          INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, NEW.is_of_two, about, entered_at\n          FROM users_accessrecord a JOIN users_user u ON u.id = a.user_id\n         WHERE a.id = NEW.review_id AND a.kind = 'reviewed';\n    END IF;\n    -- now() is the beginning of the transaction.\n    IF NEW.staff_id IS NULL OR NEW.created_at < now() THEN\n        RAISE EXCEPTION 'A basis is recorded with its decision or review.'\n            USING ERRCODE = 'integrity_constraint_violation';\n    END IF;\n    NEW.open_seconds := extract(epoch FROM NEW.created_at - users_opened_at(about, NEW.staff_id, entered_at));\n    RETURN NEW;\nEND\n$$;\nREVOKE ALL ON FUNCTION users_basis_of_decision FROM PUBLIC;\n", hash='4286b1c2e5191ce73fcfa2d4b4072fe7b85c4df3', operation='INSERT', pgid='pgtrigger_of_decision_24d17', table='users_decisionbasis', when='BEFORE')),
                 pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='388104a052d281505399595f0ab6f26d162134e3', operation='UPDATE', pgid='pgtrigger_no_update_94915', table='users_decisionbasis', when='BEFORE')),
                 pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='75774fd91871fea24b946efceae0c5a8055fd6a7', operation='DELETE', pgid='pgtrigger_no_delete_18087', table='users_decisionbasis', when='BEFORE')),
                 pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='541c99e4bbd7633be3f604c92be2b60fdc25ab1d', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_14dbd', table='users_decisionbasis', when='BEFORE')),

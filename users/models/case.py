@@ -162,7 +162,7 @@ class AccessRecord(models.Model):
 class DecisionBasis(models.Model):
     """What the person saw who made a decision or a review: the row is inserted with it, and never changes.
 
-    A trigger sets staff, mode, time and open_seconds. data: see users/decisions/decision_basis.py.
+    A trigger sets staff, mode, time, is_of_two and open_seconds. data: see users/decisions/decision_basis.py.
     """
 
     decision = models.OneToOneField(
@@ -178,13 +178,15 @@ class DecisionBasis(models.Model):
     # False where there was no page, and the data is what one would have shown.
     was_shown = models.BooleanField(_("shown"))
     data = models.JSONField(_("data"))
+    # Whether the decision is what another person proposed.
+    is_of_two = models.BooleanField(_("of two people"), db_default=False, editable=False)
     # They count from the person's last opening of the case in this status; None where there was none.
     open_seconds = models.IntegerField(_("seconds open"), null=True, editable=False)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = (
         "SELECT",
-        "INSERT (decision_id, review_id, staff_id, is_sandbox, was_shown, data, open_seconds, created_at)",
+        "INSERT (decision_id, review_id, staff_id, is_sandbox, was_shown, data, is_of_two, open_seconds, created_at)",
     )
     ending = WITH_USER
 
@@ -195,7 +197,7 @@ class DecisionBasis(models.Model):
             # An index-only scan for the dashboard.
             models.Index(
                 fields=("is_sandbox", "created_at"),
-                include=("staff", "open_seconds"),
+                include=("staff", "open_seconds", "is_of_two"),
                 condition=Q(decision__isnull=False),
                 name="decision_basis_by_day",
             ),

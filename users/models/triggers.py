@@ -192,7 +192,7 @@ ACCESS_TRIGGERS = [
         )
         for kind, action, label in (
             ("reviewed", "user.reviewed", _("Change reviewed")),
-            ("exported", "user.exported", _("Users exported")),
+            ("exported", "user.exported", _("Exported")),
         )
     ),
 ]

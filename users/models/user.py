@@ -152,7 +152,7 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
             # The queue: answered ones first, then the longest waiting. An index-only scan for the dashboard.
             models.Index(
                 fields=("is_sandbox", "status", "queue_section", "section_since", "id"),
-                include=("partner",),
+                include=("partner", "status_since"),
                 name="user_waiting",
             ),
             # Those whose partner has answered, or has to, in any status.
@@ -163,6 +163,7 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
             ),
             models.Index(
                 fields=("is_sandbox", "requirements_due_at", "id"),
+                include=("partner",),
                 condition=Q(queue_section=QueueSection.PARTNER),
                 name="user_waiting_for_partner",
             ),
@@ -337,6 +338,13 @@ class StatusChange(models.Model):
                 fields=("is_sandbox", "created_at"),
                 include=("partner", "from_status", "to_status", "since", "partner_wait", "user", "proposal"),
                 name="status_change_by_day",
+            ),
+            # So is this one, of the rejections.
+            models.Index(
+                fields=("is_sandbox", "created_at"),
+                include=("reason_code", "by", "id"),
+                condition=Q(to_status=Status.REJECTED),
+                name="status_change_rejected",
             ),
             *newest_of_each_mode("status_change", "created_at", "id"),
             # The metric.

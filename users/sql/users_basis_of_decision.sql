@@ -5,12 +5,12 @@ DECLARE
     entered_at timestamptz;
 BEGIN
     IF NEW.decision_id IS NOT NULL THEN
-        SELECT d.by_id, d.is_sandbox, d.created_at, d.user_id, d.since
-          INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, about, entered_at
+        SELECT d.by_id, d.is_sandbox, d.created_at, d.proposal_id IS NOT NULL, d.user_id, d.since
+          INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, NEW.is_of_two, about, entered_at
           FROM users_statuschange d WHERE d.id = NEW.decision_id;
     ELSE
-        SELECT a.staff_id, u.is_sandbox, a.created_at, u.id, u.status_since
-          INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, about, entered_at
+        SELECT a.staff_id, u.is_sandbox, a.created_at, false, u.id, u.status_since
+          INTO NEW.staff_id, NEW.is_sandbox, NEW.created_at, NEW.is_of_two, about, entered_at
           FROM users_accessrecord a JOIN users_user u ON u.id = a.user_id
          WHERE a.id = NEW.review_id AND a.kind = 'reviewed';
     END IF;

@@ -77,6 +77,14 @@
       },
       options: options(colors, { legend: false, skip: false, rotation: 50 }),
     }),
+    backlog: (data, colors) => ({
+      type: "line",
+      data: {
+        labels: data.labels,
+        datasets: [{ label: data.title, data: data.values, borderColor: colors.pick(IN_TIME), backgroundColor: colors.pick(IN_TIME), borderWidth: 2, pointRadius: data.values.length > 31 ? 0 : 2 }],
+      },
+      options: options(colors, { legend: false }),
+    }),
     decisions: (data, colors) => ({
       type: "bar",
       data: {
@@ -102,8 +110,9 @@
     }),
   };
 
-  // A bar leads to the list of what it counts, as the row of the table does.
+  // A bar leads to the list of what it counts, as the row of the table does. The past's backlog has no list.
   function linked(config, { urls }) {
+    if (!urls) return config;
     config.options.onClick = (_event, [bar]) => { if (bar) window.location.assign(urls[bar.index]); };
     config.options.onHover = (event, [bar]) => { event.native.target.style.cursor = bar ? "pointer" : ""; };
     return config;
@@ -123,6 +132,15 @@
   document.addEventListener("DOMContentLoaded", () => {
     draw();
     // The theme can be switched on the page.
-    new MutationObserver(draw).observe(document.documentElement, { attributeFilter: ["class"] });
+    const root = document.documentElement;
+    new MutationObserver(draw).observe(root, { attributeFilter: ["class"] });
+    // Paper is white.
+    let wasDark = false;
+    window.addEventListener("beforeprint", () => {
+      wasDark = root.classList.contains("dark");
+      root.classList.remove("dark");
+      draw();
+    });
+    window.addEventListener("afterprint", () => root.classList.toggle("dark", wasDark));
   });
 })();

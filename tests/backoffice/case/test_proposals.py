@@ -197,7 +197,7 @@ def test_the_dashboard_has_what_became_of_proposals(user: User, first: Staff, se
     act(client_of(second), propose(first, user), "approve")
     page = client_of(first).get("/admin/dashboard/").content.decode()
     section = page.partition('id="proposers-title"')[2]
-    assert re.findall(r"<td[^>]*>([^<]*)</td>", section)[:3] == ["1", "1", "50&nbsp;%"]
+    assert re.findall(r"<td[^>]*>([^<]*)</td>", section)[:3] == ["1", "1", "50\u00a0%"]
     # A reviewer's own, as with the figures of reviewers.
     assert "Decisions of two people" not in client_of(second).get("/admin/dashboard/").content.decode()
 

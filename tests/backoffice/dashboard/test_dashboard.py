@@ -12,9 +12,9 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from backoffice.dashboard import board as boards
 from backoffice.dashboard import figures as dashboard_figures
-from backoffice.dashboard import page as dashboard
-from backoffice.dashboard.page import PERIODS
+from backoffice.dashboard.period import Period
 from partners.db import statements
 from tests import factories
 from tests.factories import decide
@@ -36,6 +36,16 @@ def charts(text: str) -> Any:
     match = re.search(r'<script id="dashboard-charts" type="application/json">(.*?)</script>', text, re.DOTALL)
     assert match
     return json.loads(match[1])
+
+
+def rows_of(text: str, name: str) -> list[list[str]]:
+    """The words of the cells of a table."""
+    _, _, section = text.partition(f'<h2 id="{name}-title">')
+    _, _, body = section.partition("</section>")[0].partition("<tbody>")
+    return [
+        [words(unescape(cell)) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)]
+        for row in re.findall(r"<tr>(.*?)</tr>", body, re.DOTALL)
+    ]
 
 
 @pytest.fixture
@@ -86,11 +96,12 @@ def test_an_empty_dashboard_says_so() -> None:
 
 @pytest.mark.usefixtures("within_one_day")
 def test_waiting_and_decisions_are_counted(users: list[User]) -> None:
-    figures = dashboard_figures.gather(7)
+    figures = dashboard_figures.gather(Period.of_last(7))
     assert (figures.waiting, figures.late) == (1, 0)
     # Two of the five were made active first.
-    assert list(figures.by_day.values())[-1] == {"active": 3, "rejected": 1, "suspended": 1, "closed": 1}
-    assert figures.decisions == 6
+    today = list(figures.by_day.values())[-1]
+    assert today.outcomes == {"active": 3, "rejected": 1, "suspended": 1, "closed": 1}
+    assert (figures.decisions, figures.before.total) == (today, 0)
     [partner] = figures.partners
     assert (partner.partner, partner.waiting, partner.outcomes.total()) == (users[0].partner, 1, 6)
 
@@ -106,9 +117,9 @@ def test_the_tables_have_the_figures_of_the_charts(users: list[User]) -> None:
         "Closed": 1,
         "Reopened": 0,
     }
-    assert text.count("<canvas") == 3
-    numbers = [words(cell) for cell in re.findall(r'<td class="bo-number(?: bo-quiet)?">(.*?)</td>', text)]
-    assert numbers[5 : 5 + 6] == ["3", "1", "1", "1", "0", "6"]
+    assert text.count("<canvas") == 4
+    assert rows_of(text, "decisions")[0][1:] == ["3", "1", "1", "1", "0", "6"]
+    assert drawn["backlog"]["values"][-1] == int(rows_of(text, "backlog")[0][-1]) == 1
 
 
 def rows_at(client: Client, url: str) -> int:
@@ -123,7 +134,7 @@ def test_each_figure_and_each_bar_leads_to_the_list_that_it_counts(users: list[U
     text = client.get(DASHBOARD).content.decode()
     content = text.partition('id="main"')[2]
     linked = re.findall(r'<a (?:class="[^"]*" )?href="(/admin/users/[^"]*)">(\d+)</a>', content)
-    assert len(linked) > 10
+    assert len(linked) > 20
     for url, count in linked:
         assert rows_at(client, url) == int(count), url
     drawn = charts(text)
@@ -173,9 +184,11 @@ def test_the_number_of_statements_does_not_depend_on_the_period(
         return fetch_all(statement, given)
 
     monkeypatch.setattr(statements, "fetch_all", note)
-    for days in PERIODS:
-        dashboard_figures.gather(days)
-    assert len(sent) == 3 * len(PERIODS)
+    reader = factories.StaffFactory.create(role="auditor")
+    for days in (7, 366):
+        boards.gather(reader, Period.of_last(days))
+    # Waiting, overdue, decisions, their times; backlog; rejections by reason and by flag; people, reversals, proposals.
+    assert len(sent) == 2 * 10
 
 
 @pytest.mark.django_db
@@ -184,7 +197,7 @@ def test_those_who_wait_for_the_partner_are_counted_apart(users: list[User]) -> 
     suspended = users[2]
     suspended.refresh_from_db()
     factories.RequirementFactory.create(user=suspended)
-    figures = dashboard_figures.gather(7)
+    figures = dashboard_figures.gather(Period.of_last(7))
     assert (figures.waiting, figures.asked) == (0, 1)
     assert [(one.waiting, one.asked) for one in figures.partners] == [(0, 1)]
     [link] = re.findall(r'<dt>Waiting for the partner</dt><dd class="bo-value"><a href="([^"]*)">1<', page())
@@ -197,13 +210,16 @@ def test_the_time_to_decision_is_shown_with_and_without_the_time_that_waited_for
     users: list[User], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = dashboard_figures.DecisionTimes(
-        dashboard_figures.Percentiles(7200, 14400), dashboard_figures.Percentiles(3600, 10800)
+        dashboard_figures.Percentiles(7200, 14400), dashboard_figures.Percentiles(3600, 10800), 40, 37
     )
-    found = dashboard_figures.gather(30)
-    monkeypatch.setattr(dashboard, "gather", lambda _days: replace(found, decision_times=times))
+    before = dashboard_figures.DecisionTimes(times.own, times.own, 3, 2)
+    found = replace(dashboard_figures.gather(Period.of_last(30)), decision_times=times, times_before=before)
+    monkeypatch.setattr(dashboard_figures, "gather", lambda _period: found)
     text = words(page())
-    assert "Median time 2 h without the partner: 1 h" in text
-    assert "90th percentile 4 h without the partner: 3 h" in text
+    assert "Median time 2 h before: 1 h without the partner: 1 h" in text
+    assert "90th percentile 4 h before: 3 h without the partner: 3 h" in text
+    # Rounded down: nothing but all is 100.
+    assert "Within the target 92 % before: 66 %" in text
 
 
 @pytest.mark.django_db

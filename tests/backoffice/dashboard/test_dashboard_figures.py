@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -10,8 +10,10 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
+from backoffice.dashboard import backlog, rejections
 from backoffice.dashboard import figures as dashboard_figures
 from backoffice.dashboard.figures import DecisionTimes, Figures, Percentiles, gather
+from backoffice.dashboard.period import Period, midnight
 from bench.load import users
 from partners.db import serving_role
 from partners.models import Partner
@@ -39,7 +41,7 @@ def snapshot(committed_partner: Partner, settings: Any) -> tuple[Figures, dateti
     # In one transaction now() is one instant.
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT now()")
-        return gather(DAYS), cursor.fetchone()[0]
+        return gather(Period.of_last(DAYS)), cursor.fetchone()[0]
 
 
 @pytest.fixture
@@ -65,9 +67,12 @@ def waited(changes: list[StatusChange]) -> DecisionTimes | None:
     first = [one for one in changes if one.from_status == Status.PENDING_COMPLIANCE]
     if not first:
         return None
+    own = [one.created_at - one.since - one.partner_wait for one in first]
     return DecisionTimes(
         percentiles([one.created_at - one.since for one in first]),
-        percentiles([one.created_at - one.since - one.partner_wait for one in first]),
+        percentiles(own),
+        len(first),
+        sum(time <= timedelta(hours=20) for time in own),
     )
 
 
@@ -95,7 +100,7 @@ def test_each_waiting_user_is_in_one_bucket(figures: Figures, now: datetime) -> 
 def test_each_decision_is_counted_on_its_day(figures: Figures) -> None:
     expected = Counter((day_of(one), one.to_status) for one in decided())
     assert {
-        (day, outcome): count for day, outcomes in figures.by_day.items() for outcome, count in outcomes.items()
+        (day, outcome): count for day, one in figures.by_day.items() for outcome, count in one.outcomes.items()
     } == dict(expected)
     assert len(figures.by_day) == DAYS
 
@@ -115,21 +120,64 @@ def test_each_partner_has_its_own_figures(figures: Figures, now: datetime) -> No
         assert one.late == pending.filter(section_since__lte=now - timedelta(hours=20)).count()
 
 
+def test_the_backlog_of_each_day_is_of_those_who_waited_at_its_end(figures: Figures) -> None:
+    # One that does not end today, and begins so late that the one before has figures too.
+    period = Period(figures.period.last - timedelta(days=40), figures.period.last - timedelta(days=10))
+    found = backlog.gather(period)
+    waits = [
+        (change.since, change.created_at)
+        for change in StatusChange.objects.filter(from_status=Status.PENDING_COMPLIANCE, is_sandbox=False)
+    ]
+    pending = User.objects.filter(status=Status.PENDING_COMPLIANCE, is_sandbox=False)
+    waits += [(user.status_since, datetime.max.replace(tzinfo=UTC)) for user in pending]
+    assert [one.day for one in found.days] == period.days
+    for one in found.days:
+        begins, ends = midnight(one.day), midnight(one.day + timedelta(days=1))
+        assert one.waiting == sum(began < ends <= ended for began, ended in waits)
+        assert one.began == sum(begins <= began < ends for began, _ in waits)
+        assert one.decided == sum(begins <= ended < ends for _, ended in waits)
+    assert found.before == sum(began < period.begins <= ended for began, ended in waits)
+    assert found.began_before == sum(period.before.begins <= began < period.begins for began, _ in waits)
+    assert any(one.waiting != found.before for one in found.days)
+
+
+def test_the_period_before_has_figures_too(figures: Figures) -> None:
+    half = Period(figures.period.first + timedelta(days=45), figures.period.last)
+    recent = gather(half)
+    assert half.before.first == figures.period.first
+    first = [one for day, one in figures.by_day.items() if day < half.first]
+    assert recent.before.outcomes == sum((one.outcomes for one in first), Counter())
+    earlier = [one for one in decided() if day_of(one) < half.first]
+    assert recent.times_before == waited(earlier)
+
+
 def test_partners_with_the_most_waiting_users_come_first(figures: Figures) -> None:
     order = [(-one.late, -one.waiting) for one in figures.partners]
     assert order == sorted(order)
     assert sum(one.waiting for one in figures.partners) == figures.waiting
-    assert sum(one.outcomes.total() for one in figures.partners) == figures.decisions
+    assert sum(one.outcomes.total() for one in figures.partners) == figures.decisions.total
 
 
 def test_each_statement_reads_an_index_only(figures: Figures) -> None:
-    midnights = dashboard_figures.midnights(DAYS, TORONTO)
-    waiting, decided = dashboard_figures.waiting_users(), dashboard_figures.decisions_since(midnights[0])
+    period = Period.of_last(DAYS)
+    starts = [period.before.begins, *map(midnight, period.days)]
+    decided, begun = dashboard_figures.decisions_of(period), period.begins
+    compose = dashboard_figures.compose
+    waits = compose(backlog._BACKLOG, backlog.waits_since(period), starts, starts)
     of_index = {
-        "user_waiting": [dashboard_figures.compose(dashboard_figures._WAITING, waiting, [12.0, 24.0])],
+        "user_waiting": [
+            compose(dashboard_figures._WAITING, dashboard_figures.waiting_users(), [12.0, 24.0]),
+            waits,
+        ],
+        "user_waiting_for_partner": [compose(dashboard_figures._OVERDUE, dashboard_figures.overdue_users())],
         "status_change_by_day": [
-            dashboard_figures.compose(dashboard_figures._DECISIONS, decided, midnights),
-            dashboard_figures.compose(dashboard_figures._DECISION_TIMES, decided),
+            compose(dashboard_figures._DECISIONS, decided, starts),
+            compose(dashboard_figures._DECISION_TIMES, decided, begun, timedelta(hours=24)),
+            waits,
+        ],
+        "status_change_rejected": [
+            compose(rejections._BY_REASON, rejections.rejections_of(period), begun),
+            compose(rejections._BY_FLAG, rejections.rejections_of(period), begun),
         ],
     }
     with planning_without("seqscan", "bitmapscan", using=serving_role.OWNER) as cursor:
@@ -138,4 +186,6 @@ def test_each_statement_reads_an_index_only(figures: Figures) -> None:
         for index, statements in of_index.items():
             for statement, parameters in statements:
                 cursor.execute("EXPLAIN " + statement, parameters)
-                assert f"Index Only Scan using {index}" in "\n".join(row[0] for row in cursor)
+                plan = "\n".join(row[0] for row in cursor)
+                assert f"Index Only Scan using {index}" in plan, plan
+                assert "Seq Scan" not in plan

@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Callable
-from datetime import timedelta
 from html import unescape
 
 import pytest
 from django.test import Client
-from django.utils import timezone
 
 from backoffice.dashboard import reviewer_figures
 from backoffice.dashboard.figures import compose
+from backoffice.dashboard.period import Period
 from backoffice.dashboard.reviewer_figures import gather
 from partners.db import serving_role
 from tests import factories
@@ -39,10 +38,9 @@ def move(user: User, to_status: Status, by: Staff) -> None:
 
 
 def figures(**options: Staff) -> dict[str, tuple[int, int, int, int | None]]:
-    since = timezone.now() - timedelta(days=7)
     return {
         one.staff.username: (one.decisions, one.unopened, one.reversals, one.median_seconds)
-        for one in gather(since, **options)
+        for one in gather(Period.of_last(7), {}, **options)
     }
 
 
@@ -100,9 +98,9 @@ def test_an_auditor_sees_all_and_a_reviewer_their_own(make: Make, reviewer: Staf
 
 @pytest.mark.django_db(databases=[serving_role.SERVING, serving_role.OWNER])
 def test_each_statement_reads_by_index() -> None:
-    first = timezone.now() - timedelta(days=30)
-    bases = compose(reviewer_figures._BASES, reviewer_figures.bases_since(first))
-    reversals = compose(reviewer_figures._REVERSED, reviewer_figures.reversals_since(first))
+    period = Period.of_last(30)
+    bases = compose(reviewer_figures._BASES, reviewer_figures.bases_of(period), period.begins)
+    reversals = compose(reviewer_figures._REVERSED, reviewer_figures.reversals_of(period))
     with planning_without("seqscan", "bitmapscan", using=serving_role.OWNER) as cursor:
         for table in ("users_decisionbasis", "users_statuschange"):
             cursor.execute(ALL_VISIBLE, [table])

@@ -1,0 +1,76 @@
+"""The filters of the list of decisions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+
+from backoffice.access import OVERSIGHT_PERMISSION
+from backoffice.lists.filters import ChoiceFilter, SinceFilter, UntilFilter
+from backoffice.users.user_filters import sees_identity
+from users.decisions.reasons import REASONS
+from users.decisions.risk_flags import TITLES, FlagCode, is_visible
+
+NO_CODE, NO_FLAG = "none", "none"
+NOT_OPENED, ALONE = "no", "alone"
+
+
+class DecidedSinceFilter(SinceFilter):
+    """Decisions from a day on."""
+
+    lookup = "created_at__gte"
+
+
+class DecidedUntilFilter(UntilFilter):
+    """Decisions up to a day."""
+
+    lookup = "created_at__lt"
+
+
+class ReasonFilter(ChoiceFilter):
+    """By the code of the reason."""
+
+    title, parameter_name = _("reason"), "reason_code"
+    options = (
+        *{reason.code: reason.label for reasons in REASONS.values() for reason in reasons}.items(),
+        (NO_CODE, _("Without a reason code")),
+    )
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        code = self.value()
+        return queryset.filter(reason_code="" if code == NO_CODE else code) if code else queryset
+
+
+class FlagFilter(ChoiceFilter):
+    """By the risk flags that were kept with the decision, of those that the reader sees."""
+
+    title, parameter_name = _("risk flag"), "flag"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
+        seen = [code for code in FlagCode if is_visible(code, sees_identity=sees_identity(request))]
+        return [*((code.value, TITLES[code]) for code in seen), (NO_FLAG, _("Without risk flags"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        flag = self.value()
+        if flag == NO_FLAG:
+            return queryset.filter(basis__data__riskFlags=[])
+        known = {code for code, _title in self.lookups(request, None)}
+        return queryset.filter(basis__data__riskFlags__contains=[{"code": flag}]) if flag in known else queryset
+
+
+class OpenedFilter(ChoiceFilter):
+    """By whether who decided had opened the case: as on the dashboard, not everybody sees it of others."""
+
+    title, parameter_name = _("case opened"), "opened"
+    options = ((NOT_OPENED, _("Not opened")), (ALONE, _("Not opened, by one person")))
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() not in {NOT_OPENED, ALONE}:
+            return queryset
+        # A decision without a basis is a simulated one.
+        unopened = queryset.filter(basis__isnull=False, basis__open_seconds=None)
+        if not request.user.has_perm(OVERSIGHT_PERMISSION):
+            unopened = unopened.filter(by=request.user.pk)
+        return unopened.filter(basis__is_of_two=False) if self.value() == ALONE else unopened
