@@ -1,18 +1,18 @@
 """Decisions and the access log by period: CSV for spreadsheets, the earliest first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from backoffice.exports.evidence_pack import DECISION
-from backoffice.exports.records import records
 from backoffice.exports.spreadsheets import csv_file
 from backoffice.exports.user_lists import ExportForm, day_field
 from users.cases.modes import in_mode
 from users.models import AccessRecord, StatusChange
 
+BATCH_SIZE = 1_000
 _USER = {
     "userId": "user",
     "externalId": "user__external_id",
@@ -28,7 +28,7 @@ _ACCESS |= _USER | {"requestId": "request_id", "detail": "detail"}
 class History(NamedTuple):
     """A list of what happened to users. permission: of its page in the back office. lookups: by the column's heading.
 
-    Its rows have `created_at` and `user`, and an index of the order.
+    Its rows have `created_at`, the first of the lookups, and `user`, and an index of the order.
     """
 
     title: Any
@@ -63,4 +63,18 @@ class HistoryForm(ExportForm):
 
 def csv_lines(history: History, rows: QuerySet[Any]) -> Iterator[str]:
     """Write a heading, and a line for each row."""
-    return csv_file(history.lookups, (record.values() for record in records(rows, history.lookups)))
+    return csv_file(history.lookups, _in_batches(rows.values_list(*history.lookups.values(), "id")))
+
+
+def _in_batches(rows: QuerySet[Any, Any]) -> Iterator[Sequence[Any]]:
+    """Yield the values of each row, whose first is `created_at` and last is `id`, which is left out.
+
+    In batches: for a cursor over a long period the planner would join and sort all of it before the first row.
+    """
+    batch = list(rows[:BATCH_SIZE])
+    while batch:
+        yield from (values[:-1] for values in batch)
+        at, *_others, pk = batch[-1]
+        # A range of the index; of two rows of one time, the id decides.
+        newer = rows.filter(created_at__gte=at).exclude(created_at=at, id__lte=pk)
+        batch = list(newer[:BATCH_SIZE]) if len(batch) == BATCH_SIZE else []

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from backoffice.exports import downloads
+from backoffice.exports import downloads, history_lists
 from backoffice.exports.history_lists import HISTORIES, HistoryForm
 from tests import factories
 from tests.backoffice.exports.test_exports import body
@@ -32,6 +32,14 @@ def rows(path: str, **filters: str) -> list[dict[str, str]]:
 
 def day(days: int) -> str:
     return (datetime.now(UTC).astimezone(ZoneInfo("America/Toronto")).date() + timedelta(days=days)).isoformat()
+
+
+def test_each_row_is_there_once_however_many_are_read_at_once(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(history_lists, "BATCH_SIZE", 2)
+    for status in (Status.ACTIVE, Status.SUSPENDED, Status.ACTIVE, Status.CLOSED):
+        factories.StatusChangeFactory.create(user=ada, to_status=status)
+        ada.refresh_from_db()
+    assert [row["to"] for row in rows(DECISIONS)] == ["active", "suspended", "active", "closed"]
 
 
 def test_a_decision_has_user_people_and_reason(ada: User) -> None:
