@@ -32,8 +32,8 @@ _HISTORY_IDS = "id_history_%s"
 @require_safe
 @_permitted
 def exports(request: HttpRequest) -> HttpResponse:
-    """Show the forms of lists and packs."""
-    return _form_page(request)
+    """Show the forms of lists and packs; what a list that leads here was filtered by is in the query string."""
+    return _form_page(request, history=history_lists.HistoryForm(initial=request.GET.dict(), auto_id=_HISTORY_IDS))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -31,6 +31,8 @@ from users.decisions.reasons import label_of, move_of, note_of, people_of
 from users.models import AccessKind, AccessRecord, Page, Proposal, Staff, Status, StatusChange, UserEvent
 from users.models.columns import IDENTITY_PERMISSION, PROFILE_COLUMNS
 
+# With a link to the export by period.
+_WITH_EXPORT = "admin/users/history_list.html"
 SEARCH_HELP = _("Name, email or its domain, external ID, user ID or birth date")
 
 
@@ -64,6 +66,7 @@ class StatusChangeAdmin(ReadOnlyAdmin):
     list_select_related = ("by", "proposal__by", "user__partner")
     search_fields = ("user",)
     search_help_text = SEARCH_HELP
+    change_list_template = _WITH_EXPORT
     # The order is of time: an id is drawn before the row's trigger has locked the user and sets the time.
     ordering = ("-created_at", "-id")
     order_note = _("newest first")
@@ -194,6 +197,7 @@ class AccessRecordAdmin(ReadOnlyAdmin):
     list_select_related = ("staff", "user__partner")
     search_fields = ("user",)
     search_help_text = _("What finds a user, or a staff username in full")
+    change_list_template = _WITH_EXPORT
     ordering = ("-id",)
     order_note = _("newest first")
     fields = ("created_at", "kind", "staff", "of_user", "detail_text", "origin")

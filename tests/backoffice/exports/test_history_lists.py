@@ -126,3 +126,20 @@ def test_a_period_is_a_range_of_an_index(name: str, ada: User) -> None:
 def test_a_list_that_is_cut_off_says_so(path: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(downloads, "EXPORT_SECONDS", -1)
     assert body(client_as("auditor").post(path)).decode().splitlines()[-1].startswith("INCOMPLETE")
+
+
+@pytest.mark.parametrize("name", ["statuschange", "accessrecord"])
+def test_the_list_leads_to_the_export_of_its_period(name: str, ada: User) -> None:
+    client = client_as("auditor")
+    query = "since=2026-01-01&amp;until=&amp;mode=sandbox#history-title"
+    page = client.get(f"/admin/users/{name}/?mode=sandbox{'&since=2026-01-01' * (name == 'statuschange')}")
+    if name == "accessrecord":
+        query = query.replace("2026-01-01", "")
+    assert f'href="/admin/exports/?{query}"' in page.content.decode()
+    form = client.get(f"/admin/exports/?{query.replace('&amp;', '&')}").content.decode().partition("history-title")[2]
+    assert ('value="2026-01-01"' in form) == (name == "statuschange")
+    assert '<option value="sandbox" selected>' in form
+
+
+def test_who_may_not_export_is_led_to_no_export(ada: User) -> None:
+    assert "/admin/exports/" not in client_as("reviewer").get("/admin/users/statuschange/").content.decode()
