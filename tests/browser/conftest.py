@@ -15,6 +15,8 @@ from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import TOTP
 from django.conf import settings as django_settings
 from django.db import connections
+from django.http import HttpRequest
+from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from pytest_django import Settings
 
@@ -24,6 +26,7 @@ from tests.live.conftest import start_server
 from tests.support import totp
 from tests.support.timeouts import WAIT_SECONDS
 from users.models import Staff
+from users.staff_login.allauth_internals import record_factor
 
 PASSWORD = "correct horse battery staple"
 SLOWEST_MILLISECONDS = WAIT_SECONDS * 1000
@@ -128,19 +131,41 @@ def enrolled() -> Callable[[str], Staff]:
 
 
 @pytest.fixture
-def login(enrolled: Callable[[str], Staff]) -> Callable[..., Staff]:
-    """Logs somebody of a role in on a page, by password and code; they end up at /admin/, or at `path`."""
+def login(enrolled: Callable[[str], Staff], server_url: str) -> Callable[..., Staff]:
+    """Logs somebody of a role in on a page, who then is at `path`, as if they had just given password and code.
 
-    def do(page: Page, role: str, *, path: str = "/admin/", staff: Staff | None = None) -> Staff:
+    by_forms: through the pages of the login, which cost a browser seconds.
+    """
+
+    def do(
+        page: Page, role: str, *, path: str = "/admin/", staff: Staff | None = None, by_forms: bool = False
+    ) -> Staff:
         person = staff or enrolled(role)
-        page.goto(f"/admin/account/login/?next={path}")
-        give_password(page, person.username, PASSWORD)
-        page.get_by_label("Code").fill(totp.code())
-        page.get_by_role("button", name="Sign in", exact=True).click()
-        page.wait_for_url(lambda url: "/account/" not in url)
+        if by_forms:
+            page.goto(f"/admin/account/login/?next={path}")
+            give_password(page, person.username, PASSWORD)
+            page.get_by_label("Code").fill(totp.code())
+            page.get_by_role("button", name="Sign in", exact=True).click()
+            page.wait_for_url(lambda url: "/account/" not in url)
+        else:
+            page.context.add_cookies([{"name": "sessionid", "value": new_session(person), "url": server_url}])
+            page.goto(path)
         return person
 
     return do
+
+
+def new_session(person: Staff) -> str:
+    """Begins a session of somebody who has just given password and code; returns its key."""
+    signed_in = Client()
+    signed_in.force_login(person)
+    request = HttpRequest()
+    request.user, request.session = person, signed_in.session
+    record_factor(request, person, "password", username=person.username)
+    record_factor(request, person, "mfa", type="totp")
+    request.session.save()
+    assert request.session.session_key
+    return request.session.session_key
 
 
 def give_password(page: Page, username: str, password: str) -> None:

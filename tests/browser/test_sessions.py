@@ -36,7 +36,7 @@ def test_a_link_in_a_mail_or_chat_opens_the_case_for_one_who_is_signed_in(
     page: Page, login: Login, register: Register, server_url: str
 ) -> None:
     user = register(firstName="Grace")
-    login(page, "reviewer")
+    login(page, "reviewer", by_forms=True)
     strict = [one for one in page.context.cookies() if one.get("name") == settings.CSRF_COOKIE_NAME]
     page.goto("about:blank")
     page.set_content(f'<a href="{server_url}{case_of(user)}">The case</a>')
@@ -51,7 +51,7 @@ def test_a_note_survives_a_session_that_ends_until_the_server_took_it(
     page: Page, login: Login, register: Register
 ) -> None:
     user = register()
-    staff = login(page, "reviewer", path=case_of(user))
+    staff = login(page, "reviewer", path=case_of(user), by_forms=True)
     dialog = open_decision(page, "Reject")
     dialog.get_by_label("Other").check()
     dialog.get_by_role("textbox").fill(NOTE)
@@ -69,7 +69,7 @@ def test_a_note_survives_a_session_that_ends_until_the_server_took_it(
 
 def test_a_message_to_the_partner_survives_its_preview(page: Page, login: Login, register: Register) -> None:
     user = register()
-    staff = login(page, "reviewer", path=case_of(user))
+    staff = login(page, "reviewer", path=case_of(user), by_forms=True)
     dialog = open_decision(page, "Ask the partner")
     dialog.get_by_label("Message, in English").fill("Please send the passport again.")
     dialog.get_by_role("radio").first.check()
@@ -86,12 +86,12 @@ def test_what_was_typed_is_gone_with_the_sign_out_and_shown_to_nobody_else(
     page: Page, login: Login, register: Register
 ) -> None:
     user = register()
-    staff = login(page, "reviewer", path=case_of(user))
+    staff = login(page, "reviewer", path=case_of(user), by_forms=True)
     page.get_by_text("Add a note").click()
     page.get_by_label("Note without a decision").fill(NOTE)
     assert len(kept(page)) == 1
     sessions.end_all(staff.pk)
-    login(page, "reviewer", path=case_of(user))
+    login(page, "reviewer", path=case_of(user), by_forms=True)
     page.get_by_text("Add a note").click()
     expect(page.get_by_label("Note without a decision")).to_have_value("")
     assert kept(page) == []

@@ -131,14 +131,14 @@ def test_a_passkey_that_is_refused_is_said_on_the_page(page: Page) -> None:
 
 
 def test_someone_comes_back_to_where_they_wanted_to_go(page: Page, login: Callable[..., Staff]) -> None:
-    login(page, "partner-manager", path="/admin/partners/partner/")
+    login(page, "partner-manager", path="/admin/partners/partner/", by_forms=True)
     assert page.url.endswith("/admin/partners/partner/")
 
 
 def test_the_pages_fit_a_phone_in_light_and_dark(new_page: Callable[..., Page], login: Callable[..., Staff]) -> None:
     for scheme in ("light", "dark"):
         page = new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
-        login(page, "partner-manager")
+        login(page, "partner-manager", by_forms=True)
         for path in ("", "passkeys/", "passkeys/add/", "recovery-codes/", "recovery-codes/new/", "app/remove/"):
             page.goto(f"/admin/account/factors/{path}")
             assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
