@@ -1,8 +1,12 @@
 """The page on which each role begins, and the dashboard: users who need a decision, decisions, and their times."""
 
+from collections.abc import Callable
+from functools import wraps
+
 from django.conf import settings
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.contrib.auth.decorators import permission_required
+from django.db import OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -10,12 +14,13 @@ from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
+from psycopg.errors import QueryCanceled
 
 from backoffice.access import record_access, staff_of
 from backoffice.dashboard import board as boards
 from backoffice.dashboard import headlines
 from backoffice.dashboard.charts import charts
-from backoffice.dashboard.period import CHOICES, requested
+from backoffice.dashboard.period import CHOICES, Period, requested
 from backoffice.dashboard.tables import tables
 from backoffice.exports.spreadsheets import CONTENT_TYPE
 from backoffice.list_urls import QUEUE
@@ -43,15 +48,33 @@ def landing(request: HttpRequest) -> HttpResponse:
     return render(request, "backoffice/no_role.html", admin.site.each_context(request) | {"title": _("No role")})
 
 
+def _in_time(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """After a statement that took too long, the page of the default period and a message."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, **kwargs: str) -> HttpResponse:
+        try:
+            return view(request, **kwargs)
+        except OperationalError as error:
+            if not request.GET or not isinstance(error.__cause__, QueryCanceled):
+                raise
+            messages.error(request, _("The figures of this period took too long. Choose a shorter one."))
+            return redirect("backoffice_dashboard")
+
+    return guarded
+
+
 @require_safe
 @permission_required(PERMISSION, raise_exception=True)
+@_in_time
 def dashboard(request: HttpRequest) -> HttpResponse:
     """Show the figures of the last `?days=`, 30 by default, or of `?since=&until=`, beside those of as many before."""
     period, form = requested(request.GET)
     board = boards.gather(staff_of(request), period)
     context = {
         "title": _("Dashboard"),
-        "choices": [(days, days == len(period.days) and "since" not in request.GET) for days in CHOICES],
+        "choices": [(days, period == Period.of_last(days)) for days in CHOICES],
+        "last_month": Period.of_last_month(),
         "period": period,
         "form": form,
         "zone": settings.COMPLIANCE_TIME_ZONE,
@@ -68,6 +91,7 @@ def dashboard(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 @permission_required(PERMISSION, raise_exception=True)
+@_in_time
 def table_csv(request: HttpRequest, name: str) -> HttpResponse:
     """Send a table of the dashboard as CSV; one that names staff is in the access log before.
 

@@ -31,6 +31,12 @@ class Period:
         today = _today()
         return cls(today - timedelta(days=days - 1), today)
 
+    @classmethod
+    def of_last_month(cls) -> "Period":
+        """The last month of the calendar that is over."""
+        last = _today().replace(day=1) - timedelta(days=1)
+        return cls(last.replace(day=1), last)
+
     @property
     def days(self) -> list[date]:
         """Each day."""

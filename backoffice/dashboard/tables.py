@@ -118,7 +118,7 @@ def _partners(board: Board) -> Table:
             Column(_("Waiting")),
             Column(_("Late")),
             Column(_("For the partner")),
-            Column(_("Overdue")),
+            Column(_("Overdue answers")),
             Column(_("Within the target"), unit="%"),
             Column(_("Within the target in the period before"), unit="%", is_below=True),
             Column(_("Median"), unit=unit),

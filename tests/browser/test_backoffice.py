@@ -119,6 +119,27 @@ def test_a_note_is_added_by_keys(page: Page, login: Login, register: Register) -
     expect(page.get_by_role("listitem").filter(has_text="Called the partner.")).to_be_visible()
 
 
+def test_the_dashboard_prints_its_tables_on_white(
+    new_page: Callable[..., Page], login: Login, register: Register
+) -> None:
+    register()
+    page = new_page(color_scheme="dark")
+    login(page, "auditor", path="/admin/dashboard/")
+    root = page.locator("html")
+    expect(root).to_have_class(re.compile("dark"))
+    # The browser tells the page before it prints, and after.
+    page.evaluate("addEventListener('beforeprint', () => { window.printed = document.documentElement.className })")
+    assert page.pdf().startswith(b"%PDF")
+    assert "dark" not in page.evaluate("window.printed").split()
+    expect(root).to_have_class(re.compile("dark"))
+    page.emulate_media(media="print")
+    expect(page.get_by_text("Waiting for a decision, by age")).to_be_visible()
+    expect(page.get_by_role("navigation")).to_have_count(0)
+    for name in ("Show", "Print"):
+        expect(page.get_by_role("button", name=name)).to_be_hidden()
+    expect(page.get_by_role("link", name="CSV")).to_have_count(0)
+
+
 def test_a_bar_of_the_dashboard_leads_to_its_list(page: Page, login: Login, register: Register) -> None:
     user = register(firstName="Grace")
     login(page, "reviewer", path="/admin/dashboard/")

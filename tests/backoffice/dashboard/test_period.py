@@ -1,11 +1,15 @@
 """The dashboard's period: days of one's own, and the period before beside them."""
 
 import re
-from datetime import UTC, date, timedelta
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
+from psycopg.errors import QueryCanceled
 
+from backoffice.dashboard import board as boards
 from backoffice.dashboard.period import MAX_DAYS, Period
 from tests.support.staff import client_as, words
 
@@ -66,3 +70,28 @@ def test_the_shortest_and_the_longest_period_are_shown(days: int) -> None:
     response = client_as("auditor").get(DASHBOARD, query)
     assert len(response.context["charts"]["decisions"]["labels"]) == days
     assert not re.search("errorlist", response.content.decode())
+
+
+@pytest.mark.django_db
+def test_the_last_month_is_a_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    march = datetime(2026, 3, 31, 23, tzinfo=ZoneInfo("America/Toronto"))
+    assert Period.of_last_month().last == timezone.localdate().replace(day=1) - timedelta(days=1)
+    client = client_as("auditor")
+    monkeypatch.setattr(timezone, "now", lambda: march)
+    assert Period.of_last_month() == Period(date(2026, 2, 1), date(2026, 2, 28))
+    query = {"since": "2026-02-01", "until": "2026-02-28"}
+    assert 'aria-current="page">February 2026' in client.get(DASHBOARD, query).content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", [DASHBOARD, f"{DASHBOARD}backlog.csv"])
+def test_figures_that_take_too_long_lead_to_the_default_period(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_given: object) -> None:
+        raise OperationalError from QueryCanceled()
+
+    client = client_as("auditor")
+    with monkeypatch.context() as patched:
+        patched.setattr(boards, "gather", fail)
+        led = client.get(path, {"days": "90"})
+        assert (led.status_code, led["Location"]) == (302, DASHBOARD)
+    assert "Choose a shorter one." in client.get(DASHBOARD).content.decode()
