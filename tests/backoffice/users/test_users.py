@@ -210,7 +210,7 @@ def test_the_decisions_take_as_many_statements_for_many_as_for_few(
         for _ in range(number):
             user = User.objects.get(pk=create_user().json()["userId"])
             factories.decide(user, Status.ACTIVE)
-        with django_assert_num_queries(7):
+        with django_assert_num_queries(8):
             assert user.partner.name in client.get(CHANGES).content.decode()
 
 
