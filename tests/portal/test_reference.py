@@ -95,7 +95,7 @@ def test_every_example_of_the_description_is_shown() -> None:
 @pytest.mark.parametrize("language", ["py", "mjs", "sh"])
 def test_a_sample_of_a_write_passes_an_idempotency_key(language: str) -> None:
     takes = {"$ref": "#/components/parameters/Idempotency-Key"}
-    signs = {"py": "idempotency_key=key", "mjs": "body, key)", "sh": "PSI_IDEMPOTENCY_KEY=$key"}
+    signs = {"py": "idempotency_key=key", "mjs": "{ idempotencyKey: key }", "sh": "PSI_IDEMPOTENCY_KEY=$key"}
     writes = [one for _, _, one in operations() if takes in one["parameters"]]
     assert len(writes) >= 5
     for operation in writes:
