@@ -1,6 +1,7 @@
 """Static files for the servers of tests, collected as in a deployment."""
 
-import os
+import atexit
+import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -14,8 +15,10 @@ STORAGE = {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"}
 
 @cache
 def static_files() -> Path:
-    """Return the STATIC_ROOT of this process of pytest."""
-    folder = Path(settings.BASE_DIR) / ".local" / f"static-{os.environ.get('PYTEST_XDIST_WORKER', 'main')}"
+    """Return the STATIC_ROOT of this process of pytest, which no other run in this checkout shares."""
+    temporary = tempfile.TemporaryDirectory(prefix="psi-static-")
+    atexit.register(temporary.cleanup)
+    folder = Path(temporary.name)
     with override_settings(STATIC_ROOT=folder, STORAGES=settings.STORAGES | {"staticfiles": STORAGE}):
-        call_command("collectstatic", interactive=False, clear=True, verbosity=0)
+        call_command("collectstatic", interactive=False, verbosity=0)
     return folder
