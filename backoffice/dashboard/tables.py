@@ -11,7 +11,7 @@ from backoffice.dashboard import links
 from backoffice.dashboard.board import Board
 from backoffice.dashboard.figures import OUTCOMES, DecisionTimes, PartnerFigures
 from backoffice.dashboard.table import Cell, Column, Table, count, day, hours, minutes, percent, words
-from backoffice.lists.waiting_time import hours_label
+from backoffice.lists.waiting_time import AgeState, hours_label
 from backoffice.users.decision_filters import ALONE, NO_CODE, NO_FLAG, NOT_OPENED
 from users.decisions.reasons import label_of
 from users.decisions.risk_flags import TITLES
@@ -43,14 +43,15 @@ def tables(board: Board) -> list[Table]:
 
 
 def _waiting(board: Board) -> Table:
-    buckets = board.figures.buckets
+    buckets, target = board.figures.buckets, _("Target: %(hours)s h") % {"hours": board.figures.target_hours}
     return Table(
         "waiting",
         _("Waiting for a decision, by age"),
-        [Column(_("Waiting time"), is_number=False), Column(_("Users"))],
+        [Column(_("Waiting time"), is_number=False), Column(target, is_number=False), Column(_("Users"))],
         [
             [
-                words(hours_label(one.begins, one.ends), badge="bad" if one.is_late else ""),
+                words(hours_label(one.begins, one.ends)),
+                words(str(AgeState.LATE.label), badge="bad") if one.is_late else words(str(AgeState.IN_TIME.label)),
                 count(one.count, links.waiting_for(one)),
             ]
             for one in buckets

@@ -118,6 +118,7 @@ def test_the_tables_have_the_figures_of_the_charts(users: list[User]) -> None:
         "Reopened": 0,
     }
     assert text.count("<canvas") == 4
+    assert [row[1:] for row in rows_of(text, "waiting")][:3] == [["In time", "1"], ["In time", "0"], ["Late", "0"]]
     assert rows_of(text, "decisions")[0][1:] == ["3", "1", "1", "1", "0", "6"]
     assert drawn["backlog"]["values"][-1] == int(rows_of(text, "backlog")[0][-1]) == 1
 
