@@ -6,6 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
+from unfold.contrib.filters.admin import RelatedDropdownFilter
 
 from backoffice.access import OVERSIGHT_PERMISSION
 from backoffice.lists.filters import ChoiceFilter, SinceFilter, UntilFilter
@@ -27,6 +28,14 @@ class DecidedUntilFilter(UntilFilter):
     """Decisions up to a day."""
 
     lookup = "created_at__lt"
+
+
+class ReviewerFilter(RelatedDropdownFilter):  # type: ignore[misc]
+    """By who decided; of two people, who approved."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.title = _("reviewer")
 
 
 class ReasonFilter(ChoiceFilter):

@@ -23,6 +23,7 @@ from backoffice.users.decision_filters import (
     FlagFilter,
     OpenedFilter,
     ReasonFilter,
+    ReviewerFilter,
 )
 from backoffice.users.profile_history import display_changes, with_previous
 from backoffice.users.user_filters import ModeFilter, mode_of, users_found
@@ -57,7 +58,7 @@ class StatusChangeAdmin(ReadOnlyAdmin):
         DecidedUntilFilter,
         ("to_status", ChoicesDropdownFilter),
         ("partner", RelatedDropdownFilter),
-        ("by", RelatedDropdownFilter),
+        ("by", ReviewerFilter),
         ReasonFilter,
         FlagFilter,
         OpenedFilter,
