@@ -21,6 +21,7 @@ from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
 
 from backoffice.access import record_access
 from backoffice.exports.downloads import too_many_downloads
+from backoffice.lists.badges import badge
 from backoffice.lists.cells import labelled
 from backoffice.lists.date_formatting import moment
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table
@@ -31,7 +32,7 @@ from transactions.documents.access import DOWNLOADED, record_download
 from transactions.documents.downloads import DocumentError, respond
 from transactions.models import Conversion, Document, DocumentWithdrawal
 from users.cases.modes import in_mode
-from users.models import AccessKind
+from users.models import AccessKind, Status
 
 # Partners may give different conversions the same conversionId.
 MAX_EXACT_MATCHES = 100
@@ -68,10 +69,30 @@ class UserRowAdmin(ReadOnlyAdmin):
 class ConversionAdmin(UserRowAdmin):
     """Conversions, with the digits as recorded."""
 
-    list_display = ("conversion_id", "created_at", "partner", "external_id", "sent", "received", "exact_rate")
+    list_display = (
+        "conversion_id",
+        "created_at",
+        "partner",
+        "external_id",
+        "sent",
+        "received",
+        "exact_rate",
+        "user_then",
+    )
     search_fields = ("conversion_id",)
     search_help_text = _("A conversion ID in full.")
-    fields = ("conversion_id", "partner", "user", "created_at", "type", "sent", "received", "exact_rate", "recorded_at")
+    fields = (
+        "conversion_id",
+        "partner",
+        "user",
+        "created_at",
+        "type",
+        "sent",
+        "received",
+        "exact_rate",
+        "recorded_at",
+        "user_then",
+    )
 
     def matching(self, request: HttpRequest, term: str) -> Q:
         """By conversionId, whose index begins with the partner."""
@@ -90,6 +111,11 @@ class ConversionAdmin(UserRowAdmin):
     @admin.display(description=_("rate"))
     def exact_rate(self, conversion: Conversion) -> str:
         return f"{conversion.rate:f}"
+
+    @admin.display(description=_("user when recorded"))
+    def user_then(self, conversion: Conversion) -> Any:
+        """What a risk flag is about."""
+        return badge(_("Not active"), "warning") if conversion.while_inactive else Status.ACTIVE.label
 
 
 @admin.register(Document)

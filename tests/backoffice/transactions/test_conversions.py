@@ -73,6 +73,16 @@ def test_digits_are_shown_as_recorded(user: User) -> None:
         assert "0.000000000000000100" in page
 
 
+def test_list_and_page_say_whether_the_user_was_active(user: User) -> None:
+    conversion = make(user)
+    client = client_as("viewer")
+    for path in (CONVERSIONS, page_of(conversion)):
+        assert "Not active" not in client.get(path).content.decode()
+    late = make(user, while_inactive=True)
+    for path in (CONVERSIONS, page_of(late)):
+        assert "Not active" in client.get(path).content.decode()
+
+
 def test_filters_and_search_find_exactly(user: User, create_user: Callable[..., Response], other_api: object) -> None:
     mine = make(user, created_at=datetime(2026, 3, 1, tzinfo=UTC))
     earlier = make(user, created_at=datetime(2026, 2, 1, tzinfo=UTC))
