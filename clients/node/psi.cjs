@@ -19,6 +19,7 @@ const USER_AGENT = `partner-service-interface-client/${VERSION} (Node.js ${proce
 const TEMPORARY = new Set([408, 429, 500, 502, 503, 504]);
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
+const UNAUTHENTICATED = "The proxy wants credentials (407): its URL is as http://name:password@proxy.example:3128.";
 const DIFFERS = "The file is not what was listed: its SHA-256 differs.";
 
 // Signing
@@ -67,7 +68,8 @@ class PsiError extends Error {
   isTemporary = false;
 }
 
-// Nothing was sent: a setting is missing or malformed, or the host is unknown or shows a wrong certificate.
+// Nothing reached the service: a setting is missing or malformed, the host is unknown or shows a wrong certificate, or a
+// proxy wants credentials.
 class ConfigurationError extends PsiError {}
 
 // No response, or a damaged one. A write may have taken effect: retry it under the same Idempotency-Key.
@@ -337,6 +339,7 @@ class Client {
     options.signal = signal ? AbortSignal.any([timeout, signal]) : timeout;
     try {
       const response = await this.#fetch(this.#baseUrl + target, options);
+      if (response.status === 407) throw new ConfigurationError(UNAUTHENTICATED);
       const content = isStream && response.ok ? response.body : await response.arrayBuffer();
       this.#log(`${method} ${target}: ${response.status}, ${response.headers.get("X-Request-Id")}`);
       return new ApiResponse(content?.byteLength === 0 ? null : content, response);
@@ -607,7 +610,12 @@ function contentOf(body) {
 
 // What to throw without a response: a wrong certificate or an unknown name is not retried.
 function failure(error, host) {
+  if (error instanceof PsiError) return error;
   const { code = "", message = error.message } = error.cause ?? {};
+  // Node's fetch says nothing of a 407, and something of all else; the agents of undici say these.
+  if ((!message && !code) || /^Proxy (response|Authentication Required) \(407\)/.test(message)) {
+    return new ConfigurationError(UNAUTHENTICATED, { cause: error });
+  }
   if (code === "ERR_INVALID_URL") return new ConfigurationError("The path is malformed.", { cause: error });
   if (code === "ENOTFOUND") return new ConfigurationError(`The host ${host} is unknown.`, { cause: error });
   if (/CERT|^UNABLE_TO_|^HOSTNAME_/.test(code)) {

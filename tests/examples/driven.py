@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tests.examples.calling import Access
-from tests.examples.languages import NODE, PYTHON, Language, Workshop
+from tests.examples.languages import NODE, PYTHON, ROOT, Language, Workshop
 
-LANGUAGES = [PYTHON, NODE]
+# The client of psi.aio, which is in the package alone.
+ASYNCIO = replace(PYTHON, name="asyncio")
+LANGUAGES = [PYTHON, ASYNCIO, NODE]
 
 
 def call(name: str, *arguments: Any, **options: Any) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
@@ -33,7 +35,14 @@ class DrivenClient:
         settings: Mapping[str, str] | None = None,
     ) -> list[dict[str, Any]]:
         """Of each call its `result`, or what was `raised`."""
-        given = {"calls": calls, "attempts": attempts, "maxWaitSeconds": max_wait, "timeoutSeconds": timeout}
+        given: dict[str, Any] = {
+            "calls": calls,
+            "attempts": attempts,
+            "maxWaitSeconds": max_wait,
+            "timeoutSeconds": timeout,
+        }
+        if self.language is ASYNCIO:
+            given["package"] = str(ROOT / "clients" / "python" / "src")
         environment = self.access.environment(**(settings or {}))
         # Named like the driver of the vectors, and in its language.
         *program, driver = self.language.driver

@@ -28,7 +28,7 @@ from tests import factories
 from tests.examples.calling import Access
 from tests.examples.driven import LANGUAGES, DrivenClient, call
 from tests.examples.gateway import Gateway
-from tests.examples.languages import Language, Workshop
+from tests.examples.languages import NODE, Language, Workshop
 from tests.live.conftest import Server
 from tests.support.client import Response
 from tests.support.documents import add_document
@@ -113,13 +113,14 @@ def keep_alive() -> Iterator[KeepAlive]:
 
 
 class Tunnel(ThreadingHTTPServer):
-    """A proxy for TLS. seen: target and credentials of each CONNECT."""
+    """A proxy for TLS. seen: target and credentials of each CONNECT. wants_credentials: of who gives none."""
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), TunnelHandler)
         self.seen: list[tuple[str, str | None]] = []
+        self.wants_credentials = False
 
 
 class TunnelHandler(BaseHTTPRequestHandler):
@@ -127,6 +128,9 @@ class TunnelHandler(BaseHTTPRequestHandler):
 
     def do_CONNECT(self) -> None:
         self.server.seen.append((self.path, self.headers["Proxy-Authorization"]))
+        if self.server.wants_credentials and not self.headers["Proxy-Authorization"]:
+            self.send_error(407)
+            return
         host, _, port = self.path.partition(":")
         self.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
         with socket.create_connection((host, int(port))) as service:
@@ -230,7 +234,7 @@ def test_a_file_is_read_in_parts(through: DrivenClient, gateway: Gateway, user: 
     assert [(one["raised"], one["isTemporary"]) for one in refused] == [("NoResponseError", True)] * 2
     (missing,) = through.outcomes(call("streamDocument", user.external_id, str(uuid.uuid4())))
     assert (missing["raised"], missing["status"]) == ("ApiError", 404)
-    if through.language.name == "python":
+    if through.language is not NODE:
         # What a failed attempt has written is written over.
         gateway.faults = ["cut", "spoilt"]
         (file,) = through.results(call("streamDocument", *arguments, sha256=listed["sha256"]))
@@ -510,7 +514,7 @@ def test_a_connection_that_the_service_closed_is_replaced(driven: DrivenClient, 
 def test_requests_name_the_package_and_its_version(driven: DrivenClient, keep_alive: KeepAlive) -> None:
     driven.results(call("ping"), settings=keep_alive.settings)
     [user_agent] = keep_alive.user_agents
-    language = {"python": "Python", "node": "Node.js"}[str(driven.language)]
+    language = "Node.js" if driven.language is NODE else "Python"
     assert re.fullmatch(rf"partner-service-interface-client/{psi.__version__} \({language} [\d.]+\)", user_agent)
 
 
@@ -524,7 +528,7 @@ def test_an_authority_of_the_environment_is_trusted(
 
 
 def test_a_proxy_of_the_environment_is_used(through: DrivenClient, gateway: Gateway) -> None:
-    if through.language.name == "node":
+    if through.language is NODE:
         pytest.skip("Node.js has such variables from version 24 on")
     proxy = f"http://ada:p%40ss@127.0.0.1:{gateway.server_port}"
     settings = {"PSI_BASE_URL": "http://partners.invalid/gateway", "HTTP_PROXY": proxy}
@@ -539,7 +543,7 @@ def test_a_proxy_of_the_environment_is_used(through: DrivenClient, gateway: Gate
 def test_tls_goes_through_a_proxy_of_the_environment(
     driven: DrivenClient, tls_server: str, authority: trustme.CA, tunnel: Tunnel, tmp_path: Path
 ) -> None:
-    if driven.language.name == "node":
+    if driven.language is NODE:
         pytest.skip("Node.js has such variables from version 24 on")
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     proxy = f"http://ada:p%40ss@127.0.0.1:{tunnel.server_port}"
@@ -548,6 +552,26 @@ def test_tls_goes_through_a_proxy_of_the_environment(
     assert (outcome["raised"], outcome["status"]) == ("ApiError", 501)
     credentials = f"Basic {base64.b64encode(b'ada:p@ss').decode()}"
     assert tunnel.seen == [(tls_server.removeprefix("https://"), credentials)]
+
+
+def test_a_proxy_that_wants_credentials_is_told_at_once(through: DrivenClient, gateway: Gateway, user: User) -> None:
+    gateway.faults = [407, 407]
+    outcomes = through.outcomes(
+        call("updateUser", user.external_id, CHANGES), call("send", "GET", "/v1/ping"), call("ping")
+    )
+    assert [(one["raised"], one["isTemporary"]) for one in outcomes[:2]] == [("ConfigurationError", False)] * 2
+    assert outcomes[0]["text"].startswith("The proxy wants credentials (407): ")
+    assert len(gateway.seen) == 3
+
+
+def test_a_tunnel_that_wants_credentials_is_told_at_once(driven: DrivenClient, tls_server: str, tunnel: Tunnel) -> None:
+    if driven.language is NODE:
+        pytest.skip("Node.js has such variables from version 24 on")
+    tunnel.wants_credentials = True
+    settings = {"PSI_BASE_URL": tls_server, "HTTPS_PROXY": f"http://127.0.0.1:{tunnel.server_port}"}
+    (outcome,) = driven.outcomes(call("createUser", {}), settings=settings)
+    assert (outcome["raised"], outcome["isTemporary"], len(tunnel.seen)) == ("ConfigurationError", False, 1)
+    assert outcome["text"].startswith("The proxy wants credentials (407): ")
 
 
 # Events

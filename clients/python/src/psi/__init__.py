@@ -28,14 +28,14 @@ import sys
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from email.message import Message
 from email.utils import parsedate_to_datetime
 from functools import partial
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead, InvalidURL
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, IncompleteRead
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol, TypeVar
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -81,11 +81,16 @@ _MAX_IDLE = 50.0
 # Bytes of a document that are written to a file at once.
 _CHUNK = 1 << 16
 _DIFFERS = "The file is not what was listed: its SHA-256 differs."
+_UNAUTHENTICATED = "The proxy wants credentials (407): its URL is as http://name:password@proxy.example:3128."
+_EITHER = "a transport has its own proxy and ssl_context"
 _log = logging.getLogger("psi")
 # What copying leaves around a key: white space, line ends, a byte order mark.
 _AROUND = " \t\r\n\f\v\ufeff\u00a0"
 _Value = TypeVar("_Value", bound=str)
 _Read = TypeVar("_Read")
+# An operation, with and without asyncio: yields an _Attempt, and is sent its Response or thrown a PsiError; yields
+# seconds to wait, or an _Item for whoever iterates; returns its result.
+_Steps = Generator["_Attempt | _Item | float", Any, _Read]
 
 
 # Signing
@@ -188,7 +193,9 @@ class PsiError(Exception):
 
 
 class ConfigurationError(PsiError):
-    """Nothing was sent: a setting is missing or malformed, or the host is unknown or shows a wrong certificate."""
+    """Nothing reached the service: a setting is missing or malformed, the host is unknown or shows a wrong certificate,
+    or a proxy wants credentials.
+    """
 
 
 class NoResponseError(PsiError):
@@ -236,7 +243,56 @@ class WebhookError(PsiError):
     """A webhook is not signed by the service, or is too old: respond with 401."""
 
 
-# The client
+# Sending
+
+
+class Transport(Protocol):
+    """Sends requests in place of the client's connections: any function that takes these arguments.
+
+    url, headers, body: to send as they are; an empty body is none. timeout: of the whole attempt, in seconds. Returns
+    status, headers and body, of a redirect too: to follow it would take the key to another host. What it raises is a
+    lost response, which is retried; but a ConfigurationError, a wrong certificate or an unknown host is not.
+    """
+
+    def __call__(
+        self, method: str, url: str, headers: dict[str, str], body: bytes, timeout: float, /
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Sends one request."""
+
+
+class _Item(NamedTuple):
+    value: Any
+
+
+class _Attempt(NamedTuple):
+    """A signed request. file: what the body of a 200 is written into, in place of the response."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes
+    file: _Download | None
+
+
+class _Download:
+    """Writes a document into a file, where each attempt begins at the same place."""
+
+    def __init__(self, file: BinaryIO, sha256: str | None) -> None:
+        self._file, self._start, self._sha256 = file, file.tell(), sha256
+        self._digest = hashlib.sha256()
+
+    def begin(self) -> None:
+        self._digest = hashlib.sha256()
+        self._file.seek(self._start)
+        self._file.truncate()
+
+    def write(self, chunk: bytes) -> None:
+        self._digest.update(chunk)
+        self._file.write(chunk)
+
+    def check(self, _: Response) -> None:
+        if self._sha256 not in {None, self._digest.hexdigest()}:
+            raise NoResponseError(_DIFFERS)
 
 
 class _TimedReader(io.RawIOBase):
@@ -275,31 +331,38 @@ class _Connections:
     def __init__(self, base_url: str, timeout: float, proxy: str | None, tls: ssl.SSLContext | None) -> None:
         self._url, self._timeout = urlsplit(base_url), timeout
         self._is_tls = self._url.scheme == "https"
-        if proxy is None and not proxy_bypass(self._url.netloc):
-            proxy = getproxies().get(self._url.scheme)
-        self._proxy = _proxy(proxy) if proxy else None
+        self._proxy = _proxy(self._url, proxy)
         self._tls = (tls or ssl.create_default_context()) if self._is_tls else None
         # The newest last, with the time of its last response.
         self.idle: list[tuple[float, HTTPConnection]] = []
         self._process = os.getpid()
         weakref.finalize(self, self.close, self.idle)
 
+    def exchange(self, attempt: _Attempt) -> Response:
+        """Sends a request and reads its response. Raises PsiError."""
+        with self._response(attempt) as response:
+            if attempt.file is None or response.status != 200:
+                return Response(response.status, response.headers, self._read(response))
+            attempt.file.begin()
+            while chunk := self._read(response, _CHUNK):
+                attempt.file.write(chunk)
+            return Response(response.status, response.headers, b"")
+
     @contextmanager
-    def response(self, method: str, target: str, body: bytes, headers: dict[str, str]) -> Iterator[HTTPResponse]:
-        """Sends a request. Its response is to be read within the timeout. Raises PsiError."""
+    def _response(self, attempt: _Attempt) -> Iterator[HTTPResponse]:
         deadline = time.monotonic() + self._timeout
-        target = self._url.path + target
+        target, headers = self._url.path + attempt.target, attempt.headers
         if self._proxy and not self._is_tls:
             target, headers = f"http://{self._url.netloc}{target}", headers | _credentials(self._proxy)
         connection = self._take()
         try:
-            with self.failures():
+            with self._failures():
                 connection.response_class = partial(_TimedResponse, deadline)  # type: ignore[assignment]
                 if connection.sock is None:
                     connection.timeout = _seconds_until(deadline)
                     connection.connect()
                 connection.sock.settimeout(_seconds_until(deadline))
-                connection.request(method, target, body or None, headers)
+                connection.request(attempt.method, target, attempt.body or None, headers)
                 response = connection.getresponse()
             yield response
         except BaseException:
@@ -309,22 +372,20 @@ class _Connections:
         if connection.sock is not None:
             self.idle.append((time.monotonic(), connection))
 
+    def _read(self, response: HTTPResponse, size: int | None = None) -> bytes:
+        with self._failures():
+            content = response.read(size)
+            if size and not content and response.length:
+                raise IncompleteRead(content, response.length)
+            return content
+
     @contextmanager
-    def failures(self) -> Iterator[None]:
-        """Raises PsiError for what fails between here and the service."""
+    def _failures(self) -> Iterator[None]:
+        handled = sys.exception()
         try:
             yield
-        except InvalidURL as error:
-            raise ConfigurationError("The path is malformed.") from error
         except (OSError, HTTPException) as error:
-            host = self._url.hostname
-            if isinstance(error, ssl.SSLCertVerificationError):
-                raise ConfigurationError(
-                    f"The certificate of {host} is not trusted: {error.verify_message}."
-                ) from error
-            if isinstance(error, socket.gaierror) and error.errno != socket.EAI_AGAIN:
-                raise ConfigurationError(f"The host {(self._proxy or self._url).hostname} is unknown.") from error
-            raise NoResponseError(f"no response: {error}") from error
+            raise _failure(error, handled, self._url, self._proxy) from error
 
     def _take(self) -> HTTPConnection:
         """A connection that is open, or a new one."""
@@ -363,12 +424,61 @@ def _has_input(sock: socket.socket) -> bool:
         return bool(selector.select(0))
 
 
-def _proxy(url: str) -> SplitResult:
+def _proxy(service: SplitResult, url: str | None) -> SplitResult | None:
+    """The proxy before the service. url: as given; None for the environment's."""
+    if url is None and not proxy_bypass(service.netloc):
+        url = getproxies().get(service.scheme)
+    if not url:
+        return None
     with suppress(ValueError):
         parts = urlsplit(url if "://" in url else f"http://{url}")
         if parts.scheme == "http" and parts.hostname and parts.port != 0:
             return parts
     raise ConfigurationError("the proxy is no URL such as http://proxy.example:3128")
+
+
+def _failure(
+    error: Exception, handled: BaseException | None, service: SplitResult, proxy: SplitResult | None = None
+) -> PsiError:
+    """What failed between here and the service; a library's errors have the cause within.
+
+    handled: what the program was handling before, which is no cause.
+    """
+    cause: BaseException | None = error
+    while cause is not None and cause is not handled:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            reason = getattr(cause, "verify_message", cause)
+            return ConfigurationError(f"The certificate of {service.hostname} is not trusted: {reason}.")
+        if isinstance(cause, socket.gaierror) and cause.errno != socket.EAI_AGAIN:
+            return ConfigurationError(f"The host {(proxy or service).hostname} is unknown.")
+        if re.match(r"(Tunnel connection failed: )?407\b", str(cause)):
+            return ConfigurationError(_UNAUTHENTICATED)
+        cause = cause.__cause__ or cause.__context__
+    return NoResponseError(f"no response: {str(error) or type(error).__name__}")
+
+
+def _message(headers: Iterable[tuple[str, str]]) -> Message:
+    message = Message()
+    for name, value in headers:
+        message[name] = value
+    return message
+
+
+def _exchange(transport: Transport, base_url: str, timeout: float, attempt: _Attempt) -> Response:
+    """Sends a request by a transport of the program's own. Raises PsiError."""
+    method, target, headers, body, file = attempt
+    handled = sys.exception()
+    try:
+        result = transport(method, base_url + target, headers, body, timeout)
+    except PsiError:
+        raise
+    except Exception as error:  # Whatever it is made of.
+        raise _failure(error, handled, urlsplit(base_url)) from error
+    status, fields, content = result
+    if file and status == 200:
+        file.begin()
+        file.write(content)
+    return Response(status, _message(fields.items()), content)
 
 
 def _credentials(proxy: SplitResult) -> dict[str, str]:
@@ -378,18 +488,21 @@ def _credentials(proxy: SplitResult) -> dict[str, str]:
     return {"Proxy-Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
 
 
+# The client
+
+
 class Client:
     """Calls the service with an API key. May be used by several threads.
 
     base_url, api_key, secret: by default the environment's PSI_BASE_URL, PSI_API_KEY, PSI_SECRET. timeout: of a
     whole attempt, in seconds. attempts: at most, for each request. max_wait: the longest Retry-After that is waited
     for, in seconds. proxy: its URL, by default the environment's HTTPS_PROXY, unless NO_PROXY names the host; empty for
-    none. ssl_context: whom to trust, by default what the system trusts. Raises ConfigurationError. The methods raise
-    that, ApiError and NoResponseError; those that write take an idempotency_key, by default a new one. Connections are
-    kept for the next request, and closed with the client.
+    none. ssl_context: whom to trust, by default what the system trusts. transport: sends the requests, in place of
+    these two. Raises ConfigurationError. The methods raise that, ApiError and NoResponseError; those that write take an
+    idempotency_key, by default a new one. Connections are kept for the next request, and closed with the client.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a setting
         self,
         base_url: str | None = None,
         api_key: str | None = None,
@@ -400,16 +513,26 @@ class Client:
         max_wait: float = 60.0,
         proxy: str | None = None,
         ssl_context: ssl.SSLContext | None = None,
+        transport: Transport | None = None,
     ) -> None:
-        url = _base_url(_plain("PSI_BASE_URL", base_url))
+        self._configure(base_url, api_key, secret, attempts, max_wait)
+        if transport and (proxy or ssl_context):
+            raise ConfigurationError(_EITHER)
+        connections = _Connections(self._url, timeout, "" if transport else proxy, ssl_context)
+        self._close = partial(connections.close, connections.idle)
+        self._exchange = partial(_exchange, transport, self._url, timeout) if transport else connections.exchange
+
+    def _configure(
+        self, base_url: str | None, api_key: str | None, secret: str | None, attempts: int, max_wait: float
+    ) -> None:
+        self._url = _base_url(_plain("PSI_BASE_URL", base_url))
         self._api_key = _plain("PSI_API_KEY", api_key)
         self._secret = _plain("PSI_SECRET", secret)
         self._attempts, self._max_wait = attempts, max_wait
-        self._connections = _Connections(url, timeout, proxy, ssl_context)
 
     def close(self) -> None:
         """Closes the connections, as the end of the program does."""
-        self._connections.close(self._connections.idle)
+        self._close()
 
     @property
     def sandbox(self) -> Sandbox:
@@ -441,23 +564,20 @@ class Client:
 
     def users(self, *, status: str | None = None, limit: int = 100) -> Iterator[ListedUser]:
         """All users, newest first, without personal data. limit: of a page."""
-        for page in self.pages("/v1/users", {"status": status, "limit": limit}):
-            yield from page["items"]
+        return self._iterated(self._pages("/v1/users", {"status": status, "limit": limit}, _items))
 
     def transactions(self, external_id: str, *, limit: int = 100) -> Iterator[Conversion]:
         """All conversions of a user, newest first. Amounts are texts: use Decimal, not float."""
-        for page in self.pages(user_path(external_id, "transactions"), {"limit": limit}):
-            yield from page["items"]
+        return self._iterated(self._pages(user_path(external_id, "transactions"), {"limit": limit}, _items))
 
     def documents(self, external_id: str, *, limit: int = 100) -> Iterator[Document]:
         """All documents of a user, newest first."""
-        for page in self.pages(user_path(external_id, "documents"), {"limit": limit}):
-            yield from page["items"]
+        return self._iterated(self._pages(user_path(external_id, "documents"), {"limit": limit}, _items))
 
     def get_document(self, external_id: str, document_id: str, *, sha256: str | None = None) -> bytes:
         """The file of a document. sha256: as listed; a file that differs is requested again like a lost response."""
         path = user_path(external_id, "documents", document_id)
-        return self._retried(lambda response: _file(response, sha256), "GET", path)
+        return self._run(self._retried(lambda response: _file(response, sha256), "GET", path))
 
     def download_document(
         self, external_id: str, document_id: str, file: BinaryIO, *, sha256: str | None = None
@@ -467,46 +587,23 @@ class Client:
         sha256: as listed. file: each attempt begins where it was at first, so it is seekable; after an error, it has
         what came until then.
         """
-        start = file.tell()
-
-        def save(response: HTTPResponse) -> bytes:
-            digest = hashlib.sha256()
-            file.seek(start)
-            file.truncate()
-            while chunk := self._read(response, _CHUNK):
-                digest.update(chunk)
-                file.write(chunk)
-            if sha256 not in {None, digest.hexdigest()}:
-                raise NoResponseError(_DIFFERS)
-            return b""
-
-        self._retried(lambda response: response, "GET", user_path(external_id, "documents", document_id), save=save)
+        path, download = user_path(external_id, "documents", document_id), _Download(file, sha256)
+        return self._run(self._retried(download.check, "GET", path, file=download))
 
     def get_idempotency_key(self, idempotency_key: str) -> CompletedWrite | None:
         """The write that took effect under a key, or None: so far none has."""
-        try:
-            return self._result("GET", f"/v1/idempotency-keys/{quote(idempotency_key, safe='')}")
-        except ApiError as error:
-            if error.status == 404:
-                return None
-            raise
+        return self._run(self._completed(f"/v1/idempotency-keys/{quote(idempotency_key, safe='')}"))
 
     def events(self, cursor: str | None = None, *, limit: int = 100, poll_seconds: float | None = None) -> Events:
         """The events after a cursor, oldest first, by default from the oldest kept.
 
         poll_seconds: between looks for new ones; by default the events end with the newest.
         """
-        return Events(self, cursor, limit, poll_seconds)
+        return Events(cursor, lambda events: self._iterated(self._events(events, limit, poll_seconds)))
 
     def pages(self, path: str, query: Mapping[str, Any] | None = None) -> Iterator[Any]:
         """The pages of a list, each with items and nextCursor. query: a cursor is where to begin."""
-        query = dict(query or {})
-        while True:
-            page = self._result("GET", path, query=query)
-            yield page
-            if page["nextCursor"] is None:
-                return
-            query["cursor"] = page["nextCursor"]
+        return self._iterated(self._pages(path, query or {}, lambda page: [page]))
 
     def request(
         self,
@@ -524,15 +621,8 @@ class Client:
         sent as they are. idempotency_key: empty for none, and the write is then not retried. headers: not signed.
         Raises ApiError, NoResponseError.
         """
-        return self._retried(
-            lambda response: response,
-            method,
-            path,
-            body,
-            query=query,
-            idempotency_key=idempotency_key,
-            headers=headers,
-        )
+        more: dict[str, Any] = {"query": query, "idempotency_key": idempotency_key, "headers": headers}
+        return self._run(self._retried(lambda response: response, method, path, body, **more))
 
     def send(
         self,
@@ -547,21 +637,59 @@ class Client:
         target: path and query, percent-encoded. body: as of `request`, sent as it is signed, byte for byte. Raises
         NoResponseError, ConfigurationError, and UnicodeError if the target is not UTF-8.
         """
-        return self._send(method, target, body, idempotency_key, more_headers)
+        return self._run(self._sent(method, target, body, idempotency_key, more_headers))
 
-    def _send(
+    def _result(
+        self, method: str, path: str, body: Any = None, *, read: Callable[[Response], Any] | None = None, **more: Any
+    ) -> Any:
+        return self._run(self._retried(read or _object, method, path, body, **more))
+
+    def _run(self, steps: _Steps[_Read]) -> _Read:
+        outcome = None
+        while True:
+            try:
+                step = _advance(steps, outcome)
+            except StopIteration as end:
+                return end.value
+            outcome = self._take(step)
+
+    def _iterated(self, steps: _Steps[None]) -> Iterator[Any]:
+        outcome = None
+        while True:
+            try:
+                step = _advance(steps, outcome)
+            except StopIteration:
+                return
+            if isinstance(step, _Item):
+                outcome = yield step.value
+            else:
+                outcome = self._take(step)
+
+    def _take(self, step: Any) -> Response | PsiError | None:
+        try:
+            if isinstance(step, _Attempt):
+                return self._exchange(step)
+        except PsiError as error:
+            return error
+        time.sleep(step)
+        return None
+
+    def _sent(
         self,
         method: str,
         target: str,
         body: Any,
         idempotency_key: str | None,
         more_headers: Mapping[str, str] | None,
-        save: Callable[[HTTPResponse], bytes] | None = None,
-    ) -> Response:
+        file: _Download | None = None,
+    ) -> _Steps[Response]:
         method, body = method.upper(), _content(body)
         key = _key_for(method, idempotency_key)
         timestamp = datetime.now(UTC).isoformat()
         canonical = canonical_request(method, target, timestamp, key, body)
+        if re.search(r"[\0- \x7f]", target):
+            raise ConfigurationError("The path is malformed.")
+        target.encode("ascii")
         headers = (
             {"User-Agent": _USER_AGENT}
             | dict(more_headers or {})
@@ -575,28 +703,11 @@ class Client:
             headers["Idempotency-Key"] = key
         if method in _WRITES:
             headers["Content-Type"] = "application/json"
-        with self._connections.response(method, target, body, headers) as response:
-            content = save(response) if save and response.status == 200 else self._read(response)
-            _log.debug("%s %s: %d, %s", method, target, response.status, response.headers.get("X-Request-Id"))
-            return Response(response.status, response.headers, content)
-
-    def _read(self, response: HTTPResponse, size: int | None = None) -> bytes:
-        with self._connections.failures():
-            content = response.read(size)
-            if size and not content and response.length:
-                raise IncompleteRead(content, response.length)
-            return content
-
-    def _result(
-        self,
-        method: str,
-        path: str,
-        body: Any = None,
-        *,
-        query: Mapping[str, Any] | None = None,
-        idempotency_key: str | None = None,
-    ) -> Any:
-        return self._retried(_object, method, path, body, query=query, idempotency_key=idempotency_key)
+        response: Response = yield _Attempt(method, target, headers, body, file)
+        _log.debug("%s %s: %d, %s", method, target, response.status, response.headers.get("X-Request-Id"))
+        if response.status == 407:
+            raise ConfigurationError(_UNAUTHENTICATED)
+        return response
 
     def _retried(
         self,
@@ -608,8 +719,8 @@ class Client:
         query: Mapping[str, Any] | None = None,
         idempotency_key: str | None = None,
         headers: Mapping[str, str] | None = None,
-        save: Callable[[HTTPResponse], bytes] | None = None,
-    ) -> _Read:
+        file: _Download | None = None,
+    ) -> _Steps[_Read]:
         """What is read from the response; one that cannot be read is requested again like a lost one."""
         method, content = method.upper(), _content(body)
         given = {name: value for name, value in (query or {}).items() if value is not None}
@@ -619,14 +730,43 @@ class Client:
         for number in itertools.count(1):
             try:
                 # Each attempt has the same key and bytes, a new timestamp and a new signature.
-                return read(_succeeded(self._send(method, target, content, key, headers, save)))
+                return read(_succeeded((yield from self._sent(method, target, content, key, headers, file))))
             except PsiError as error:
                 pause = _pause(error, number)
                 if not (safe and error.is_temporary and number < self._attempts and pause <= self._max_wait):
                     raise
                 _log.info("%s %s is retried in %.1f s: %s", method, target, pause, error)
-            time.sleep(pause)
+            yield pause
         raise AssertionError
+
+    def _completed(self, path: str) -> _Steps[Any]:
+        try:
+            return (yield from self._retried(_object, "GET", path))
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    def _pages(self, path: str, query: Mapping[str, Any], parts: Callable[[Any], Iterable[Any]]) -> _Steps[None]:
+        cursor = query.get("cursor")
+        while True:
+            page = yield from self._retried(_object, "GET", path, query={**query, "cursor": cursor})
+            yield from map(_Item, parts(page))
+            cursor = page["nextCursor"]
+            if cursor is None:
+                return
+
+    def _events(self, events: Any, limit: int, poll_seconds: float | None) -> _Steps[None]:
+        while True:
+            query = {"cursor": events.cursor, "limit": limit}
+            page = yield from self._retried(_object, "GET", "/v1/events", query=query)
+            yield from map(_Item, page["items"][:-1])
+            events.cursor = page["nextCursor"]
+            yield from map(_Item, page["items"][-1:])
+            if not page["hasMore"]:
+                if poll_seconds is None:
+                    return
+                yield poll_seconds
 
 
 class Sandbox:
@@ -670,7 +810,7 @@ class Sandbox:
 
     def webhooks(self) -> list[Webhook]:
         """The webhooks, without their secrets."""
-        return self._result("GET", "/v1/sandbox/webhooks")["items"]
+        return self._result("GET", "/v1/sandbox/webhooks", read=_listed)
 
     def add_webhook(self, settings: WebhookSettings) -> AddedWebhook:
         """Adds a webhook. Its secret is shown this once."""
@@ -691,7 +831,7 @@ class Sandbox:
 
     def api_keys(self) -> list[ApiKey]:
         """The keys in force, newest first, without their secrets."""
-        return self._result("GET", "/v1/sandbox/api-keys")["items"]
+        return self._result("GET", "/v1/sandbox/api-keys", read=_listed)
 
     def rotate_api_key(self, *, overlap_hours: int | None = None) -> RotatedKey:
         """Issues a key in place of the one that signs. overlap_hours: for which the old one is in force too."""
@@ -703,7 +843,7 @@ class Sandbox:
 
     def requests(self, *, limit: int = 25) -> list[SandboxRequest]:
         """The last requests, newest first, with status, errors and diagnosis."""
-        return self._result("GET", "/v1/sandbox/requests", query={"limit": limit})["items"]
+        return self._result("GET", "/v1/sandbox/requests", query={"limit": limit}, read=_listed)
 
     def get_request(self, request_id: str) -> SandboxRequest:
         """One of the last requests."""
@@ -728,23 +868,12 @@ class Events(Iterator["Event"]):
     crash, up to a page of events comes again, so handling one twice must have the same result as once.
     """
 
-    def __init__(self, client: Client, cursor: str | None, limit: int, poll_seconds: float | None) -> None:
+    def __init__(self, cursor: str | None, read: Callable[[Events], Iterator[Event]]) -> None:
         self.cursor = cursor
-        self._events = self._read(client, limit, poll_seconds)
+        self._events = read(self)
 
     def __next__(self) -> Event:
         return next(self._events)
-
-    def _read(self, client: Client, limit: int, poll_seconds: float | None) -> Iterator[Event]:
-        while True:
-            page = next(client.pages("/v1/events", {"cursor": self.cursor, "limit": limit}))
-            yield from page["items"][:-1]
-            self.cursor = page["nextCursor"]
-            yield from page["items"][-1:]
-            if not page["hasMore"]:
-                if poll_seconds is None:
-                    return
-                time.sleep(poll_seconds)
 
 
 # What programs use beside the client
@@ -820,6 +949,19 @@ def _object(response: Response) -> _Result:
     result = _Result(value)
     result.response = response
     return result
+
+
+def _listed(response: Response) -> Any:
+    return _items(_object(response))
+
+
+def _items(page: Any) -> Any:
+    return page["items"]
+
+
+def _advance(steps: _Steps[Any], outcome: Any) -> _Attempt | _Item | float:
+    """The next step, after what came of the one before. Raises StopIteration with the result."""
+    return steps.throw(outcome) if isinstance(outcome, PsiError) else steps.send(outcome)
 
 
 def _file(response: Response, sha256: str | None) -> bytes:
