@@ -610,7 +610,8 @@ function failure(error, host) {
   if (error instanceof PsiError) return error;
   const { code = "", message = error.message } = error.cause ?? {};
   // Node's fetch says nothing of a 407, and something of all else; the agents of undici say these.
-  if ((!message && !code) || /^Proxy (response|Authentication Required) \(407\)/.test(message)) {
+  const isSilent = error.message === "fetch failed" && !message && !code;
+  if (isSilent || /^Proxy (response|Authentication Required) \(407\)/.test(message)) {
     return new ConfigurationError(UNAUTHENTICATED, { cause: error });
   }
   if (code === "ERR_INVALID_URL") return new ConfigurationError("The path is malformed.", { cause: error });
