@@ -64,20 +64,20 @@ def test_the_access_log_has_who_did_what_with_whose_records(ada: User) -> None:
 @pytest.mark.parametrize(
     ("filters", "found"),
     [
-        ({"since": "today", "until": "today"}, {"ada", "carol"}),
-        ({"since": "tomorrow"}, set()),
-        ({"until": "yesterday"}, set()),
-        ({"partner": "first"}, {"ada"}),
+        ({"since": "today", "until": "today"}, ["ada", "carol"]),
+        ({"since": "tomorrow"}, []),
+        ({"until": "yesterday"}, []),
+        ({"partner": "first"}, ["ada"]),
     ],
     ids=str,
 )
-def test_they_are_filtered(filters: dict[str, str], found: set[str], ada: User, other_api: PartnerClient) -> None:
+def test_they_are_filtered(filters: dict[str, str], found: list[str], ada: User, other_api: PartnerClient) -> None:
     other_api.post("/v1/users", factories.user_body(externalId="carol"))
     for user in User.objects.all():
         factories.decide(user, Status.ACTIVE)
     words = {"today": day(0), "tomorrow": day(1), "yesterday": day(-1), "first": ada.partner.slug}
     given = {name: words[value] for name, value in filters.items()}
-    assert {row["externalId"] for row in rows(DECISIONS, **given)} == found
+    assert sorted(row["externalId"] for row in rows(DECISIONS, **given)) == found
     detail = ", ".join(f"{name} {value}" for name, value in given.items())
     record = AccessRecord.objects.get()
     assert (record.user, record.detail) == (None, f"CSV of decisions: {detail}")
