@@ -332,8 +332,8 @@ def test_decisions_are_shown_in_words(make: Make) -> None:
     change = StatusChange.objects.get(user=user)
     decisions = "/admin/users/statuschange/"
     shown = [text_of(client, path) for path in (decisions, f"{decisions}{change.pk}/change/", page_of(user))]
-    # Not a second time as a note, though the label's text is what is kept.
-    assert [words(text).count("Identity and address verified") for text in shown] == [1, 1, 1]
+    # Not a second time as a note, though the label's text is what is kept; the list's filter has it too.
+    assert [words(text).count("Identity and address verified") for text in shown] == [2, 1, 1]
     assert "<title>Pending compliance → Active" in " ".join(shown[1].split()).replace("<title> ", "<title>")
     assert not any("pendingCompliance →" in text for text in shown)
     tables = [words(heading) for heading in re.findall(r"<h2>(.*?)</h2>", shown[2], re.DOTALL)]
