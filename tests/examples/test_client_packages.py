@@ -33,6 +33,7 @@ from tests.live.conftest import Server
 from tests.support.client import Response
 from tests.support.documents import add_document
 from tests.support.events import place_events
+from tests.support.watched import wait_until
 from users.models import Status, User, UserEvent
 
 pytestmark = pytest.mark.parametrize("language", LANGUAGES, ids=str)
@@ -467,8 +468,16 @@ def test_a_redirect_is_an_error(through: DrivenClient, gateway: Gateway) -> None
 def test_a_response_that_does_not_come_in_time_is_none(sandbox: DrivenClient) -> None:
     # The service waits for 5 seconds.
     slow = call("request", "GET", "/v1/ping", headers={"X-Sandbox-Fault": "slow"})
-    (outcome,) = sandbox.outcomes(slow, attempts=1, timeout=0.5)
-    assert (outcome["raised"], outcome["isTemporary"]) == ("NoResponseError", True)
+    outcomes = list[Any]()
+
+    def has_no_response() -> bool:
+        outcomes.extend(sandbox.outcomes(slow, attempts=1, timeout=0.5))
+        return bool(outcomes[-1]["raised"] == "NoResponseError")
+
+    # The service is slow for few at once: those of other clients' tests may still be.
+    wait_until(has_no_response)
+    assert outcomes[-1]["isTemporary"]
+    assert {one["status"] for one in outcomes[:-1]} <= {503}
 
 
 @pytest.mark.parametrize("part", ["head", "body"])
