@@ -3,11 +3,10 @@
 import asyncio
 import inspect
 import re
-import socket
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -20,6 +19,7 @@ from psi import aio
 from tests.examples.calling import Access
 from tests.examples.gateway import Gateway
 from tests.examples.languages import ENVIRONMENT, ROOT
+from tests.support.timeouts import WAIT_SECONDS
 
 SETTINGS = ("https://partners.example", "key", "secret")
 
@@ -50,35 +50,58 @@ def test_it_has_the_methods_of_the_client(waiting: type, asynchronous: type) -> 
 
 
 def run(program: Any) -> Any:
-    return asyncio.run(asyncio.wait_for(program, 20))
+    return asyncio.run(asyncio.wait_for(program, WAIT_SECONDS))
 
 
-def test_a_task_that_is_cancelled_ends_its_request_and_its_pauses(access: Access, gateway: Gateway) -> None:
+def test_a_task_that_is_cancelled_ends_its_request_and_its_pauses(
+    access: Access, gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     gateway.faults, gateway.retry_after = [503], 30
 
-    async def cancelled(task: asyncio.Task[Any], after: float) -> None:
-        await asyncio.sleep(after)
+    async def cancelled(task: asyncio.Task[Any], begun: asyncio.Event) -> None:
+        await begun.wait()
+        begun.clear()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     async def program() -> None:
+        pausing, reached = asyncio.Event(), asyncio.Event()
+
+        async def pause(_seconds: float) -> None:
+            pausing.set()
+            await asyncio.Event().wait()
+
+        async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(1)
+            reached.set()
+            await reader.read()
+            writer.close()
+
+        async def expire(limit: asyncio.Timeout) -> None:
+            await pausing.wait()
+            limit.reschedule(0)
+
+        async def limited(client: aio.AsyncClient) -> None:
+            async with asyncio.timeout(None) as limit, asyncio.TaskGroup() as tasks:
+                tasks.create_task(expire(limit))
+                await anext(client.events(poll_seconds=60))
+
+        monkeypatch.setattr("asyncio.sleep", pause)
         async with aio.AsyncClient(gateway.url, access.api_key, access.secret) as client:
             # Before the next attempt.
-            await cancelled(asyncio.create_task(client.ping()), 1)
+            await cancelled(asyncio.create_task(client.ping()), pausing)
             # Between two looks for events.
-            events = client.events(poll_seconds=60)
-            await cancelled(asyncio.create_task(anext(events)), 1)
+            await cancelled(asyncio.create_task(anext(client.events(poll_seconds=60))), pausing)
             # And by the program's own limit of time.
             with pytest.raises(TimeoutError):
-                async with asyncio.timeout(0.2):
-                    await anext(client.events(poll_seconds=60))
+                await limited(client)
             assert (await client.ping())["mode"] == "live"
         # While there is no response.
-        with socket.create_server(("127.0.0.1", 0)) as silent:
-            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
             async with aio.AsyncClient(url, access.api_key, access.secret) as client:
-                await cancelled(asyncio.create_task(client.ping()), 0.2)
+                await cancelled(asyncio.create_task(client.ping()), reached)
 
     run(program())
     assert len(gateway.seen) == 4
@@ -96,16 +119,35 @@ def test_many_tasks_share_the_connections(access: Access, gateway: Gateway, monk
 
 def test_waiting_for_ones_turn_is_not_in_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aio, "_MAX_REQUESTS", 1)
+    timeout, under_way, most = asyncio.timeout, set[object](), list[int]()
 
-    async def slow(request: httpx.Request) -> httpx.Response:
-        await asyncio.sleep(0.3)
+    @asynccontextmanager
+    async def counted(seconds: float | None) -> AsyncIterator[None]:
+        one = object()
+        under_way.add(one)
+        most.append(len(under_way))
+        try:
+            async with timeout(seconds):
+                yield
+        finally:
+            under_way.remove(one)
+
+    async def respond(request: httpx.Request) -> httpx.Response:
+        # The others come to their turn meanwhile.
+        await asyncio.sleep(0)
         return httpx.Response(200, json={"mode": "live"})
 
+    async def hang(request: httpx.Request) -> httpx.Response:
+        await asyncio.Event().wait()
+        raise AssertionError
+
     async def program() -> None:
-        transport = httpx.MockTransport(slow)
-        async with aio.AsyncClient(*SETTINGS, timeout=0.5, attempts=1, transport=transport) as client:
+        async with aio.AsyncClient(*SETTINGS, attempts=1, transport=httpx.MockTransport(respond)) as client:
+            monkeypatch.setattr("asyncio.timeout", counted)
             await asyncio.gather(*(client.ping() for _ in range(4)))
-        async with aio.AsyncClient(*SETTINGS, timeout=0.1, attempts=1, transport=transport) as client:
+            assert most == [1, 1, 1, 1]
+            monkeypatch.setattr("asyncio.timeout", timeout)
+        async with aio.AsyncClient(*SETTINGS, timeout=0.1, attempts=1, transport=httpx.MockTransport(hang)) as client:
             with pytest.raises(psi.NoResponseError, match="timed out"):
                 await client.ping()
 
