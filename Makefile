@@ -9,6 +9,8 @@ STAMP := $(VENV)/.installed
 NPM_STAMP := .local/npm/.installed
 # Generators of clients, apart: they are large, and have nothing to do with the service's packages.
 GENERATORS_STAMP := .local/generators/.installed
+# Where `make client-types` writes.
+TYPES := clients
 MANAGE := $(BIN)/python manage.py
 # Tests often wait for PostgreSQL or other processes: one process more than there are processors, at most six. Those of a
 # file stay together, as they share what the first one made. The files with fewest tests would come last, of which many
@@ -22,7 +24,7 @@ DESCRIBE := $(MANAGE) spectacular --format openapi-json --validate --fail-on-war
 # Two rules install into one folder.
 .NOTPARALLEL:
 
-.PHONY: help install demo serve test test-pythons examples-test generated-test long-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi openapi-lint messages lock clean
+.PHONY: help install demo serve test test-pythons examples-test generated-test long-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi client-types openapi-lint messages lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
@@ -129,10 +131,21 @@ format: install ## ruff's formats and fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-openapi: install ## writes docs/openapi.json, and from it the types of the clients
+openapi: install ## writes docs/openapi.json, and from it the types of the clients; needs npm
 	$(DESCRIBE) > docs/openapi.json
-	$(BIN)/python clients/generate_types.py
+	@$(MAKE) client-types
 	$(BIN)/python clients/commonjs.py
+
+# `string & {}` lets an editor complete the known values of an enumeration to which values may be added.
+client-types: install $(GENERATORS_STAMP) $(NPM_STAMP) ## the types of the clients, into TYPES (clients)
+	$(BIN)/python clients/schemas.py > .local/schemas.json
+	$(dir $(GENERATORS_STAMP))bin/datamodel-codegen --input .local/schemas.json --input-file-type openapi \
+	  --output-model-type typing.TypedDict --target-python-version 3.11 --enum-field-as-literal all \
+	  --no-use-closed-typed-dict --use-schema-description --use-field-description --formatters builtin \
+	  --custom-file-header '"""What is sent and received, made by `make openapi`: do not edit."""' \
+	  --output "$(TYPES)/python/src/psi/types.py"
+	cd .local/npm && npx openapi-typescript ../schemas.json --root-types --root-types-no-schema-prefix -o types.d.mts
+	sed 's/") | string/") | (string \& {})/' .local/npm/types.d.mts > "$(TYPES)/node/types.d.mts"
 
 openapi-lint: $(NPM_STAMP) ## Redocly, Spectral and openapi-typescript on docs/openapi.json; needs npm and Node.js 20.19
 	cd .local/npm && REDOCLY_TELEMETRY=off npx redocly lint --max-problems 1 ../../docs/openapi.json 2>&1 | tee redocly.txt \
