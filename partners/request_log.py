@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from django.http.response import HttpResponseBase
 
 from partners.authentication import keys
-from partners.authentication.signed_request import SignedRequest
+from partners.authentication.signature_authentication import SignedRequest
 from partners.db import statements
 from partners.db.statements import Query
 from partners.models import SandboxRequest

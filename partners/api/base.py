@@ -20,10 +20,10 @@ from rest_framework.views import APIView
 from partners.api import idempotency
 from partners.api.errors import MethodNotAllowedError, NotFoundError
 from partners.api.idempotency import KeyUse, StoredResponse
-from partners.api.json import JsonParser, JsonRenderer
+from partners.api.json import JsonParser
 from partners.api.pagination import KeysetPagination
 from partners.api.request import PartnerRequest
-from partners.api.response import JsonResponse
+from partners.api.response import JsonRenderer, JsonResponse
 from partners.api.sandbox import faults
 from partners.api.sandbox.hooks import SandboxHooks
 from partners.api.throttling import PartnerRateThrottle

@@ -1,13 +1,11 @@
-"""The parser and the renderer of JSON under /v1."""
+"""The parser of JSON under /v1."""
 
 import json
 import re
 from collections.abc import Callable, Mapping
 from typing import IO, Any, NoReturn
 
-import orjson
 from rest_framework.parsers import BaseParser
-from rest_framework.renderers import BaseRenderer
 
 from partners.api.errors import MALFORMED_JSON, BadRequestError
 
@@ -86,17 +84,3 @@ class JsonParser(BaseParser):
     ) -> JsonObject:
         """Raises BadRequestError."""
         return parse_object(stream.read())
-
-
-class JsonRenderer(BaseRenderer):
-    """The renderer of every response except a document's file."""
-
-    media_type = "application/json"
-    format = "json"
-    charset = None
-
-    def render(
-        self, data: object, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
-    ) -> bytes:
-        """`data` as JSON in UTF-8."""
-        return orjson.dumps(data)

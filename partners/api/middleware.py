@@ -14,8 +14,7 @@ from django.urls import get_resolver
 from django.utils import translation
 
 from partners.api.errors import InternalError
-from partners.api.json import JsonRenderer
-from partners.api.response import JsonResponse
+from partners.api.response import JsonRenderer, JsonResponse
 from partners.monitoring import metrics
 from partners.monitoring.request_context import request_context
 

@@ -9,8 +9,7 @@ from typing import Any, Generic, TypeVar
 from django.http import HttpResponse
 
 from partners.api.errors import BadRequestError, FieldError
-from partners.api.json import JsonRenderer
-from partners.api.response import JsonResponse
+from partners.api.response import JsonRenderer, JsonResponse
 
 DEFAULT_LIMIT = 25
 MAX_LIMIT = 100

@@ -9,7 +9,7 @@ from rest_framework.parsers import BaseParser
 
 from partners.api.errors import CONTENT_ENCODING, BadRequestError, BodyTooLargeError, UnsupportedMediaTypeError
 from partners.api.json import MAX_BODY_BYTES, JsonObject
-from partners.authentication.signed_request import SignedRequest
+from partners.authentication.signature_authentication import SignedRequest
 
 _UTF_8 = frozenset({"utf-8", "utf8"})
 _LENGTH = re.compile(r"[0-9]{1,9}", re.ASCII)

@@ -6,9 +6,8 @@ from typing import Any
 from django.http import HttpResponse
 
 from partners.api.errors import invalid_parameter
-from partners.api.json import JsonRenderer
 from partners.api.pagination import NOT_A_CURSOR, KeysetPagination
-from partners.api.response import JsonResponse
+from partners.api.response import JsonRenderer, JsonResponse
 from partners.events import feed
 from partners.events.feed import EventRow
 

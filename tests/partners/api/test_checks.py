@@ -11,7 +11,7 @@ from pytest_django.fixtures import Settings
 from rest_framework.versioning import URLPathVersioning
 
 from partners.api.base import PartnerAPIView
-from partners.api.json import JsonRenderer
+from partners.api.response import JsonRenderer
 from transactions.api.pagination import CursorPagination
 from users.api.serializers import UserSerializer
 
