@@ -13,8 +13,9 @@ from django.utils.translation import ngettext
 
 from backoffice.case.requirement_templates import TEMPLATES, Template
 from partners.refusals import RefusedError
-from users.api.requirement_serializers import RequirementSerializer, field_names
+from users.api.requirement_serializers import RequirementSerializer
 from users.models import Requirement, RequirementCode
+from users.models.columns import PROFILE_COLUMNS
 from users.models.requirements import CLOSURE_NOTE_LENGTH, MESSAGE_LENGTH
 from users.profile.labels import LABELS
 from users.requirements.requirements import DEFAULT_DUE_DAYS, check_message
@@ -50,7 +51,7 @@ class AskForm(forms.Form):
     def __init__(self, data: Mapping[str, Any] | None = None, *, initial: dict[str, Any] | None = None) -> None:
         super().__init__(data, auto_id="ask-%s", initial=initial)
         # The reader's own word for each field, in the order of the profile.
-        self.fields["fields_asked"].choices = [(column, LABELS[column]) for column in field_names()]  # type: ignore[attr-defined]
+        self.fields["fields_asked"].choices = [(column, LABELS[column]) for column in PROFILE_COLUMNS]  # type: ignore[attr-defined]
         self.fields["due_in_days"].choices = [  # type: ignore[attr-defined]
             (days, ngettext("%(days)s day", "%(days)s days", days) % {"days": days}) for days in DUE_DAYS
         ]
@@ -110,7 +111,7 @@ class Preview:
 def preview(form: AskForm) -> Preview:
     """The second step of a valid form."""
     asked, now = form.requirement(), timezone.now()
-    columns = [column for column in field_names() if column in asked["fields"]]
+    columns = [column for column in PROFILE_COLUMNS if column in asked["fields"]]
     due_at = now + timedelta(days=asked["due_in_days"])
     requirement = Requirement(code=asked["code"], fields=columns, message=asked["message"].strip(), due_at=due_at)
     # DRF's own attribute, and not the field of this name.

@@ -10,11 +10,10 @@ from django.utils import timezone
 
 from backoffice.case.requirement_forms import CloseForm
 from backoffice.lists.change_origin import made_by, made_through
-from users.api.requirement_serializers import field_names
 from users.decisions.changes import FieldChange
 from users.decisions.decision_basis import HISTORY_PERMISSION
 from users.models import QueueSection, Requirement, RequirementResponse, RequirementState, Staff, User, UserEvent
-from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
+from users.models.columns import FIELD_NAMES, IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.profile.labels import LABELS, READING_ORDER
 from users.requirements.requirements import not_closed
 
@@ -91,12 +90,11 @@ def _profiles(found: Sequence[Any], reader: Staff) -> Profiles:
 def _shown(
     requirement: Any, profiles: Profiles, *, now: datetime, close: tuple[str, CloseForm] | None
 ) -> ShownRequirement:
-    names = field_names()
     columns = [column for column in READING_ORDER if column in requirement.fields]
     return ShownRequirement(
         requirement,
         RequirementState(requirement.state),
-        tuple((names[column], LABELS[column]) for column in columns),
+        tuple((FIELD_NAMES[column], LABELS[column]) for column in columns),
         tuple(
             ShownResponse(
                 one, made_by(one.context), made_through(one.context), tuple(profiles.changes(requirement, one))

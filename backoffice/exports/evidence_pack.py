@@ -20,10 +20,11 @@ from django.utils.translation import gettext as _
 from backoffice.exports.downloads import in_chunks
 from backoffice.exports.evidence_manifest import NO_FILE, File, Manifest
 from backoffice.exports.evidence_words import REQUIREMENT_WORDS, Words, heading, text
-from backoffice.exports.records import SUBMITTED, USER, Record, camel_case, dump, records
+from backoffice.exports.records import SUBMITTED, USER, Record, dump, records
 from backoffice.sections.sections import Section
 from backoffice.sections.transaction_sections import SECTIONS
 from users.models import AccessRecord, DecisionBasis, RequirementResponse, User, UserEvent
+from users.models.columns import camel_case
 from users.records.holds import is_held
 
 DECISION = {

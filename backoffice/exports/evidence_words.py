@@ -10,11 +10,11 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from backoffice.exports.records import camel_case
 from backoffice.lists.cells import labelled
 from users.decisions.reasons import label_of
 from users.decisions.risk_flags import FlagCode, RiskFlag
 from users.models import AccessKind, RequirementCode, Status
+from users.models.columns import camel_case
 from users.models.status_reasons import StatusReason
 from users.profile.labels import LABELS, NOTHING, display_value
 

@@ -15,9 +15,10 @@ from django.utils.translation import gettext as _
 from backoffice.exports.evidence_manifest import Manifest
 from backoffice.exports.evidence_pack import Part, answers, section_records, written
 from backoffice.exports.evidence_words import REQUIREMENT_WORDS
-from backoffice.exports.records import SUBMITTED, Record, camel_case, records
+from backoffice.exports.records import SUBMITTED, Record, records
 from backoffice.sections.transaction_sections import CONVERSIONS, ISSUED_DOCUMENTS
 from users.models import AccessKind, AccessRecord, Staff, User, UserEvent
+from users.models.columns import camel_case
 from users.models.status_reasons import status_reason
 from users.models.statuses import Status
 

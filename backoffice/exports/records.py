@@ -6,19 +6,12 @@ from typing import Any
 import orjson
 from django.db.models import QuerySet
 
-from users.models.columns import PROFILE_COLUMNS
+from users.models.columns import FIELD_NAMES
 
 Record = dict[str, Any]
 
-
-def camel_case(column: str) -> str:
-    """Return the API's name of a column."""
-    first, *others = column.split("_")
-    return first + "".join(map(str.capitalize, others))
-
-
 # Lookups by the name in the export.
-SUBMITTED = {camel_case(column): column for column in PROFILE_COLUMNS}
+SUBMITTED = {name: column for column, name in FIELD_NAMES.items()}
 USER = {
     "userId": "id",
     "externalId": "external_id",

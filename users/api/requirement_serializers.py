@@ -1,6 +1,6 @@
 """Requirements as JSON: contract, section 13."""
 
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -12,20 +12,13 @@ from partners import json_rules
 from partners.api.rule_fields import ChoiceField, ItemsField, RuleField, WholeNumberField
 from partners.api.serializers import InstantField, StrictSerializer
 from users.models import RequirementCode, RequirementState
-from users.models.columns import PROFILE_COLUMNS
+from users.models.columns import FIELD_NAMES
 from users.models.requirement_triggers import MAX_DUE_DAYS
 from users.models.requirements import MESSAGE_LENGTH, RESPONSE_LENGTH
 from users.requirements.requirement_wording import forbidden_words, hidden_parts
 from users.requirements.requirements import DEFAULT_DUE_DAYS
 
-
-@cache
-def field_names() -> dict[str, str]:
-    """The names on the wire of the profile's columns."""
-    from users.api.serializers import UserSerializer  # noqa: PLC0415 - it imports this module
-
-    names = {str(field.source): name for name, field in UserSerializer().fields.items()}
-    return {column: names[column] for column in PROFILE_COLUMNS}
+_COLUMNS = {name: column for column, name in FIELD_NAMES.items()}
 
 
 @extend_schema_field({"type": "array", "items": {"type": "string"}, "uniqueItems": True})
@@ -33,8 +26,7 @@ class FieldNamesField(serializers.Field[Any, Any, Any, Any]):
     """Columns of the profile as names of fields."""
 
     def to_representation(self, value: list[str]) -> list[str]:
-        names = field_names()
-        return [names[column] for column in value]
+        return [FIELD_NAMES[column] for column in value]
 
 
 class MessageField(serializers.CharField):
@@ -86,11 +78,10 @@ class FieldNameField(RuleField):
 
 
 def _column(value: Any) -> str:
-    names = {name: column for column, name in field_names().items()}
     name = json_rules.clean_text(value)
-    if name not in names:
-        raise ValidationError(f"Must be one of: {', '.join(names)}.", code="notAllowed")
-    return names[name]
+    if name not in _COLUMNS:
+        raise ValidationError(f"Must be one of: {', '.join(_COLUMNS)}.", code="notAllowed")
+    return _COLUMNS[name]
 
 
 class OptionalMessageField(RuleField):
@@ -122,7 +113,7 @@ class SimulatedRequirementSerializer(StrictSerializer[Any]):
     fields = ItemsField(  # type: ignore[assignment]
         child=FieldNameField(),
         min_length=0,
-        max_length=len(PROFILE_COLUMNS),
+        max_length=len(FIELD_NAMES),
         default=list,
         help_text="Names of fields that an update takes; by default none.",
     )

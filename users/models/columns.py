@@ -24,6 +24,16 @@ class Profile(NamedTuple):
 PROFILE_COLUMNS = Profile._fields
 
 
+def camel_case(column: str) -> str:
+    """Return the API's name of a column."""
+    first, *others = column.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+# The API's names of a profile's columns.
+FIELD_NAMES = {column: camel_case(column) for column in PROFILE_COLUMNS}
+
+
 class FoldedName(NamedTuple):
     """The columns that are made of the name (users/profile/names.py).
 

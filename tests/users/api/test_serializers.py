@@ -16,7 +16,7 @@ from partners.api.rule_fields import TextField
 from tests import factories
 from tests.users.sending import columns_of
 from users.api.serializers import UserSerializer
-from users.models.columns import PROFILE_COLUMNS
+from users.models.columns import FIELD_NAMES
 from users.profile.field_rules import today
 from users.queries import UserSummary
 
@@ -49,7 +49,8 @@ def test_the_profile_of_a_create_and_of_an_update_is_typed() -> None:
 
 
 def test_every_column_of_the_profile_has_a_field() -> None:
-    assert {field.source for field in UserSerializer().writable_fields.values()} == {"external_id", *PROFILE_COLUMNS}
+    names = {str(field.source): name for name, field in UserSerializer().fields.items() if not field.read_only}
+    assert names == {"external_id": "externalId", **FIELD_NAMES}
 
 
 def test_errors_name_all_failing_fields_in_declared_order_and_then_unknown_ones() -> None:

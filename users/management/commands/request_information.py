@@ -3,9 +3,9 @@ from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand, whole_number
 from partners.rfc_3339 import format_timestamp
-from users.api.requirement_serializers import field_names
 from users.management.base import acting_on, add_take_over, find_user
 from users.models import RequirementCode
+from users.models.columns import FIELD_NAMES
 from users.models.requirement_triggers import MAX_DUE_DAYS
 from users.requirements.requirements import DEFAULT_DUE_DAYS, open_requirement
 from users.staff.staff import find_staff
@@ -24,7 +24,7 @@ class Command(ServiceCommand):
             default=[],
             dest="fields",
             metavar="NAME",
-            choices=list(field_names().values()),
+            choices=list(FIELD_NAMES.values()),
             help="a field that an update must have to answer it, such as addressLine1; may be repeated",
         )
         parser.add_argument("--message", default="", metavar="TEXT", help="for the partner, in English")
@@ -56,7 +56,7 @@ class Command(ServiceCommand):
             requirement = open_requirement(
                 user=user,
                 code=code,
-                fields=[column for column, name in field_names().items() if name in fields],
+                fields=[column for column, name in FIELD_NAMES.items() if name in fields],
                 message=message,
                 due_in_days=due_in_days,
                 by=staff,
