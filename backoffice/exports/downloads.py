@@ -108,13 +108,24 @@ class _Buffer(io.RawIOBase):
         return taken
 
 
+class _Entry(zipfile.ZipInfo):
+    """An entry whose sizes follow its data, in 64 bits."""
+
+    def FileHeader(self, zip64: bool | None = None) -> bytes:  # noqa: FBT001, N802 - zipfile's
+        """Return the header with both sizes 0xFFFFFFFF, by which readers find them: before 3.11.4 Python wrote 0."""
+        header = super().FileHeader(zip64)
+        return header[:18] + b"\xff" * 8 + header[26:]
+
+
 def zipped(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
     """Generate a ZIP archive of these files. files: names and chunks, which are read in this order."""
     buffer = _Buffer()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(buffer, "w") as archive:
         for name, chunks in files:
+            info = _Entry(name)
+            info.compress_type = zipfile.ZIP_DEFLATED
             # The size is not known in advance, and may need more than 32 bits.
-            with archive.open(name, "w", force_zip64=True) as entry:
+            with archive.open(info, "w", force_zip64=True) as entry:
                 for chunk in chunks:
                     entry.write(chunk)
                     if taken := buffer.take():
