@@ -34,7 +34,7 @@ _BY_SANDBOX = """
 """
 
 _FEEDS = "SELECT partner_id FROM partners_eventfeed WHERE purged_position < last_position ORDER BY partner_id"
-# It keeps those of EVENTS_KEPT (partners/migrations/0003_feed_functions.py).
+# It keeps those of EVENTS_KEPT (partners/sql/partners_purge_events.sql).
 _PURGE_EVENTS = "SELECT purged FROM partners_purge_events(%s, %s)"
 
 

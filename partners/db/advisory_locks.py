@@ -11,5 +11,5 @@ class AdvisoryLock(IntEnum):
 
     # A partner's Idempotency-Key (partners/api/idempotency.py).
     IDEMPOTENCY_KEY = 1
-    # A partner's feed, while events get positions (partners/migrations/0003_feed_functions.py).
+    # A partner's feed, while events get positions (partners/sql/partners_place_events.sql).
     FEED = 2

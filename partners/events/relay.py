@@ -5,7 +5,7 @@ committed entries, is alone at a partner's feed while it works, and gives each e
 positions become visible in their order, whatever commits when. They are kept in tables, not in a sequence: a restored
 dump goes on.
 
-Each feed is written by one call of a function of the database (partners/migrations/0003_feed_functions.py), which locks
+Each feed is written by one call of a function of the database (partners/sql/partners_place_events.sql), which locks
 the feed and ends by itself: a process that is frozen or killed stops no feed, and a feed that fails stops no other.
 """
 
