@@ -244,7 +244,7 @@ class Document(UserRow):
 
 
 class ErasedFile(models.Model):
-    """The file of a document that went with its user, until the storage has deleted it (transactions/erasing.py)."""
+    """The file of a document that went with its user, until the storage has deleted it: documents/erased_files.py."""
 
     storage_name = models.CharField(max_length=100, primary_key=True)
 
