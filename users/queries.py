@@ -24,7 +24,7 @@ class UserSummary(NamedTuple):
     updated_at: str
     status_since: str
     status_reason_code: str
-    queue_section: int
+    case_state: int
     requirements: Sequence[Any] = ()
 
 

@@ -26,7 +26,7 @@ from users.decisions.approval_rules import approvals_of
 from users.decisions.changes import Changes, FieldChange, version_of
 from users.decisions.decision_basis import snapshot_for
 from users.decisions.risk_flags import approval_needs_note
-from users.models import Claim, QueueSection, Staff, Status, User
+from users.models import CaseState, Claim, Staff, Status, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.profile.labels import GROUPS, LABELS, display_birth_date, display_province, display_value
 from users.requirements import requirements
@@ -106,8 +106,8 @@ def header_context(user: User, reader: Staff, sent: Sent = NOTHING_SENT, *, is_o
         "name": user.full_name,
         "status": Status(user.status),
         "age": _age(user),
-        "is_answered": user.queue_section == QueueSection.ANSWERED,
-        "waits_for_partner": user.queue_section == QueueSection.PARTNER,
+        "is_answered": user.case_state == CaseState.ANSWERED,
+        "waits_for_partner": user.case_state == CaseState.PARTNER,
         "is_overdue": user.requirements_due_at is not None and user.requirements_due_at < timezone.now(),
         "sees_identity": sees_identity,
         "snapshot": snapshot,
@@ -151,10 +151,10 @@ def _once(changes: Changes | None, seen: set[FieldChange]) -> Once | None:
 
 def _age(user: User) -> Age | None:
     """How long compliance has had the case; None while nobody waits for compliance."""
-    is_due = user.queue_section == QueueSection.ANSWERED or (
-        user.status == Status.PENDING_COMPLIANCE and user.queue_section == QueueSection.COMPLIANCE
+    is_due = user.case_state == CaseState.ANSWERED or (
+        user.status == Status.PENDING_COMPLIANCE and user.case_state == CaseState.COMPLIANCE
     )
-    return age_of(user.section_since, now=timezone.now()) if is_due else None
+    return age_of(user.case_state_since, now=timezone.now()) if is_due else None
 
 
 def _ask_context(request: HttpRequest, user: User, sent: Sent, *, is_open: bool) -> dict[str, Any]:

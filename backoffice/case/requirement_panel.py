@@ -12,7 +12,7 @@ from backoffice.case.requirement_forms import CloseForm
 from backoffice.lists.change_origin import made_by, made_through
 from users.decisions.changes import FieldChange
 from users.decisions.decision_basis import HISTORY_PERMISSION
-from users.models import QueueSection, Requirement, RequirementResponse, RequirementState, Staff, User, UserEvent
+from users.models import CaseState, Requirement, RequirementResponse, RequirementState, Staff, User, UserEvent
 from users.models.columns import FIELD_NAMES, IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.profile.labels import LABELS, READING_ORDER
 from users.requirements.requirements import not_closed
@@ -71,7 +71,7 @@ def requirements_of(user: User, reader: Staff, *, close: tuple[str, CloseForm] |
 
     close: a refused form to show again, with the id of its requirement.
     """
-    if user.queue_section == QueueSection.COMPLIANCE or not reader.has_perm(PERMISSION):
+    if user.case_state == CaseState.COMPLIANCE or not reader.has_perm(PERMISSION):
         return []
     responses = Prefetch("responses", RequirementResponse.objects.order_by("-pk")[:MAX_RESPONSES], to_attr="latest")
     found = list(not_closed(user.pk).select_related("by").prefetch_related(responses))

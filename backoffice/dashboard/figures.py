@@ -19,7 +19,7 @@ from backoffice.dashboard.period import Period, midnight
 from partners.db import statements
 from partners.models import Partner
 from users.cases.modes import live
-from users.models import QueueSection, Status, StatusChange, User
+from users.models import CaseState, Status, StatusChange, User
 
 # Lower bounds of the buckets after the first, in parts of the target.
 BUCKETS = (0.5, 1.0, 2.0, 4.0)
@@ -30,8 +30,8 @@ OUTCOMES = (Status.ACTIVE, Status.REJECTED, Status.SUSPENDED, Status.CLOSED, Sta
 # {rows}: those of real users; see compose.
 # Those who wait for their partner are in no bucket: that time does not count against the target.
 _WAITING = f"""
-    SELECT CASE WHEN queue_section < {QueueSection.PARTNER:d}
-                THEN width_bucket(date_part('epoch', now() - section_since) / 3600, %s::float8[]) END,
+    SELECT CASE WHEN case_state < {CaseState.PARTNER:d}
+                THEN width_bucket(date_part('epoch', now() - case_state_since) / 3600, %s::float8[]) END,
            partner_id, count(*)
       FROM ({{rows}}) AS waiting GROUP BY 1, 2
 """
@@ -163,13 +163,13 @@ class Figures:
 def waiting_users() -> QuerySet[User, Any]:
     """Return what the figures of waiting users are computed from."""
     return live(User.objects.filter(status=Status.PENDING_COMPLIANCE)).values_list(
-        "queue_section", "section_since", "partner_id"
+        "case_state", "case_state_since", "partner_id"
     )
 
 
 def overdue_users() -> QuerySet[User, Any]:
     """Return those about whom their partner has not answered in time."""
-    asked = User.objects.filter(queue_section=QueueSection.PARTNER, requirements_due_at__lt=timezone.now())
+    asked = User.objects.filter(case_state=CaseState.PARTNER, requirements_due_at__lt=timezone.now())
     return live(asked).values_list("partner_id")
 
 

@@ -24,7 +24,7 @@ from backoffice.users.case_actions import QUEUE_ORDER, CaseActionsAdmin, age_cel
 from users.decisions import compliance
 from users.decisions.changes import version_of
 from users.decisions.risk_flags import risk_flag_codes
-from users.models import AnsweredUser, AskedUser, ChangedUser, Claim, QueuedUser, QueueSection, Status
+from users.models import AnsweredUser, AskedUser, CaseState, ChangedUser, Claim, QueuedUser, Status
 from users.models.columns import IDENTITY_PERMISSION
 
 _COLUMNS = ("user", "partner_name", "place", "risk_flags", "claimed_by", "buttons")
@@ -164,8 +164,8 @@ class QueueAdmin(CaseListAdmin):
     @admin.display(description=gettext_lazy("in this status"))
     def in_status(self, user: Any) -> str:
         """The time in this status; while a decision is due, the time that is compared with the target."""
-        is_due = user.status == Status.PENDING_COMPLIANCE and user.queue_section != QueueSection.PARTNER
-        since = user.section_since if is_due else user.status_since
+        is_due = user.status == Status.PENDING_COMPLIANCE and user.case_state != CaseState.PARTNER
+        since = user.case_state_since if is_due else user.status_since
         return answered_mark(user) + age_cell(since, is_due=is_due)
 
 
@@ -174,18 +174,18 @@ class AnsweredUserAdmin(CaseListAdmin):
     """Users of any status whose partner has answered what compliance asked."""
 
     list_title = gettext_lazy("Answered")
-    condition = Q(queue_section=QueueSection.ANSWERED)
+    condition = Q(case_state=CaseState.ANSWERED)
     list_display = ("since_answer", "user", "status_badge", *_COLUMNS[1:])
     list_filter = (filters.AskedByFilter, *_FILTERS, ("status", ChoicesDropdownFilter))
     # The order of the index user_answered.
-    ordering = ("section_since", "id")
+    ordering = ("case_state_since", "id")
     empty_title = gettext_lazy("Nothing to read")
     empty_text = gettext_lazy("A user appears here when the partner has answered all that was asked.")
 
     @admin.display(description=gettext_lazy("since the answer"))
     def since_answer(self, user: Any) -> str:
         """The age of the answer, which is compared with the target."""
-        return age_cell(user.section_since)
+        return age_cell(user.case_state_since)
 
 
 @admin.register(AskedUser)
@@ -193,7 +193,7 @@ class AskedUserAdmin(CaseListAdmin):
     """Users of any status who wait for an answer of the partner."""
 
     list_title = gettext_lazy("Waiting for the partner")
-    condition = Q(queue_section=QueueSection.PARTNER)
+    condition = Q(case_state=CaseState.PARTNER)
     list_display = ("due", "user", "status_badge", *_COLUMNS[1:])
     list_filter = (filters.DueFilter, filters.AskedByFilter, ("status", ChoicesDropdownFilter), *_MORE_FILTERS)
     # The order of the index user_waiting_for_partner.
@@ -211,7 +211,7 @@ class AskedUserAdmin(CaseListAdmin):
         mark = badge(icon_and_text("error", _("Overdue")), "bad") if is_overdue else ""
         count = user.open_requirements
         missing = ngettext("%(count)s open", "%(count)s open", count) % {"count": count}
-        since = format_duration(timezone.now() - user.section_since)
+        since = format_duration(timezone.now() - user.case_state_since)
         asked = _("asked %(time)s ago · %(missing)s") % {"time": since, "missing": missing}
         cell = '<div class="bo-age">{} <strong>{}</strong> <span>{}</span></div>'
         return format_html(cell, mark, moment(user.requirements_due_at), asked)

@@ -44,7 +44,7 @@ from users.decisions.risk_flags import (
     risk_flag_codes,
     weight_of,
 )
-from users.models import QueueSection, Status, User
+from users.models import CaseState, Status, User
 
 _STATUS_KINDS = {
     Status.PENDING_COMPLIANCE: "off",
@@ -62,7 +62,7 @@ _WEIGHT_KINDS = {Weight.GRAVE: "bad", Weight.ORDINARY: "warning", Weight.HARMLES
 
 
 # The index user_waiting has these columns after the mode and the status.
-QUEUE_ORDER = ("queue_section", "section_since", "id")
+QUEUE_ORDER = ("case_state", "case_state_since", "id")
 
 
 class CaseActionsAdmin(ReadOnlyAdmin):
@@ -82,14 +82,14 @@ class CaseActionsAdmin(ReadOnlyAdmin):
     def status_badge(self, user: User) -> str:
         return badge(user.get_status_display(), _STATUS_KINDS[Status(user.status)])
 
-    @admin.display(description=gettext_lazy("waiting"), ordering="section_since")
+    @admin.display(description=gettext_lazy("waiting"), ordering="case_state_since")
     def waiting(self, user: User) -> str:
         """How long a case has waited for a decision, and whether that is too long; whether the partner has answered."""
         if user.status != Status.PENDING_COMPLIANCE:
             return "–"
-        if user.queue_section == QueueSection.PARTNER:
-            return badge(QueueSection.PARTNER.label, "off")
-        return answered_mark(user) + age_cell(user.section_since)
+        if user.case_state == CaseState.PARTNER:
+            return badge(CaseState.PARTNER.label, "off")
+        return answered_mark(user) + age_cell(user.case_state_since)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -205,9 +205,9 @@ class CaseActionsAdmin(ReadOnlyAdmin):
 
 def answered_mark(user: User) -> SafeString:
     """The mark of a user whose partner has answered; empty for others."""
-    if user.queue_section != QueueSection.ANSWERED:
+    if user.case_state != CaseState.ANSWERED:
         return SafeString()
-    mark = badge(icon_and_text("mark_email_read", QueueSection.ANSWERED.label), "good")
+    mark = badge(icon_and_text("mark_email_read", CaseState.ANSWERED.label), "good")
     return format_html('<div class="bo-answered">{}</div>', mark)
 
 
@@ -257,7 +257,7 @@ def confirmation(
     rows = [
         {
             "user": user,
-            "age": age_of(user.section_since, now=now),
+            "age": age_of(user.case_state_since, now=now),
             "risk_flags": display_flags(flags[user.pk]),
             "is_unread": user.pk in unread,
             "needs_note": approval_needs_note(flags[user.pk]),

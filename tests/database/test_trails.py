@@ -164,7 +164,7 @@ FORGED: dict[tuple[str, str], Value] = {
     **dict.fromkeys(
         [
             *(("users_user", name) for name in ("created_at", "updated_at", "status_since", "profile_changed_at")),
-            *(("users_user", name) for name in ("identity_changed_at", "section_since", "requirements_due_at")),
+            *(("users_user", name) for name in ("identity_changed_at", "case_state_since", "requirements_due_at")),
             ("users_user", "answered_at"),
             *(("users_statuschange", name) for name in ("created_at", "since")),
             *(("users_proposal", name) for name in ("created_at", "user_updated_at", "ended_at")),

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from partners.db import statements
 from partners.refusals import RefusedError
 from users.cases.modes import live
-from users.models import AccessKind, AccessRecord, Claim, Proposal, QueueSection, Staff, Status, User
+from users.models import AccessKind, AccessRecord, CaseState, Claim, Proposal, Staff, Status, User
 
 PERMISSION = "users.claim_user"
 # After this time others may release a claim too.
@@ -68,9 +68,9 @@ def current_case(staff: Staff) -> User | None:
     # The few claims first, then by primary key: for a join the planner may scan all waiting users.
     claimed = live(Claim.objects.filter(staff=staff)).values_list("user_id", flat=True)[:MAX_CLAIMS_READ]
     waiting = User.objects.filter(
-        pk__in=list(claimed), status=Status.PENDING_COMPLIANCE, queue_section__lt=QueueSection.PARTNER
+        pk__in=list(claimed), status=Status.PENDING_COMPLIANCE, case_state__lt=CaseState.PARTNER
     )
-    return waiting.order_by("queue_section", "section_since", "id").first()
+    return waiting.order_by("case_state", "case_state_since", "id").first()
 
 
 def release(*, user: User, staff: Staff, request_id: str = "") -> None:
@@ -171,11 +171,11 @@ def _longest_waiting() -> User | None:
             User.objects.filter(
                 ~Exists(proposed),
                 status=Status.PENDING_COMPLIANCE,
-                queue_section__lt=QueueSection.PARTNER,
+                case_state__lt=CaseState.PARTNER,
                 claim__isnull=True,
             )
         )
-        .order_by("queue_section", "section_since", "id")
+        .order_by("case_state", "case_state_since", "id")
         .select_for_update(no_key=True, skip_locked=True, of=("self",))
         .first()
     )

@@ -13,7 +13,7 @@ from users.models.case import (
     Page,
     QueuedUser,
 )
-from users.models.requirement_columns import QueueSection
+from users.models.requirement_columns import CaseState
 from users.models.requirements import (
     Requirement,
     RequirementClosure,
@@ -33,6 +33,7 @@ __all__ = (
     "ApprovalRule",
     "AskedUser",
     "CaseNote",
+    "CaseState",
     "ChangedUser",
     "Claim",
     "Condition",
@@ -43,7 +44,6 @@ __all__ = (
     "Page",
     "Proposal",
     "ProposalState",
-    "QueueSection",
     "QueuedUser",
     "Requirement",
     "RequirementClosure",

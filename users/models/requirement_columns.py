@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 
-class QueueSection(models.IntegerChoices):
+class CaseState(models.IntegerChoices):
     """Who has to act on a user, in the order of the queue."""
 
     ANSWERED = 0, _("Answered")
@@ -23,12 +23,12 @@ class RequirementColumns(models.Model):
     requirements_due_at = models.DateTimeField(_("due"), null=True, editable=False)
     # The latest response of the partner.
     answered_at = models.DateTimeField(_("answered at"), null=True, editable=False)
-    queue_section = models.SmallIntegerField(
-        _("queue section"), choices=QueueSection, db_default=QueueSection.COMPLIANCE.value, editable=False
+    case_state = models.SmallIntegerField(
+        _("case state"), choices=CaseState, db_default=CaseState.COMPLIANCE.value, editable=False
     )
     # From when on a case counts against the target: from the answer on, or from the status on, but later by the time
     # that it has waited for the partner. Of one that waits for the partner: since when.
-    section_since = models.DateTimeField(_("section since"), db_default=Now(), editable=False)
+    case_state_since = models.DateTimeField(_("case state since"), db_default=Now(), editable=False)
     # How long the case has waited for the partner in its status, up to the last answer.
     partner_wait = models.DurationField(_("time waiting for the partner"), db_default=timedelta(0), editable=False)
 

@@ -25,7 +25,7 @@ from partners.models import Partner
 from users.models.approval_triggers import DECISION_TRIGGERS
 from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS
 from users.models.indexes import newest_of_each_mode
-from users.models.requirement_columns import REQUIREMENT_COLUMNS, QueueSection, RequirementColumns
+from users.models.requirement_columns import REQUIREMENT_COLUMNS, CaseState, RequirementColumns
 from users.models.requirement_triggers import DECISION_REQUIREMENT_TRIGGERS
 from users.models.statuses import ENDED_STATUSES, Status
 from users.models.triggers import STAFF_TRIGGERS, STATUS_CHANGE_TRIGGERS, USER_TRIGGERS
@@ -151,26 +151,26 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
             models.Index(fields=("partner", "status", "created_at", "id"), name="user_of_partner_status"),
             # The queue: answered ones first, then the longest waiting. An index-only scan for the dashboard.
             models.Index(
-                fields=("is_sandbox", "status", "queue_section", "section_since", "id"),
+                fields=("is_sandbox", "status", "case_state", "case_state_since", "id"),
                 include=("partner", "status_since"),
                 name="user_waiting",
             ),
             # Those whose partner has answered, or has to, in any status.
             models.Index(
-                fields=("is_sandbox", "section_since", "id"),
-                condition=Q(queue_section=QueueSection.ANSWERED),
+                fields=("is_sandbox", "case_state_since", "id"),
+                condition=Q(case_state=CaseState.ANSWERED),
                 name="user_answered",
             ),
             models.Index(
                 fields=("is_sandbox", "requirements_due_at", "id"),
                 include=("partner",),
-                condition=Q(queue_section=QueueSection.PARTNER),
+                condition=Q(case_state=CaseState.PARTNER),
                 name="user_waiting_for_partner",
             ),
             # The command list_requirements.
             models.Index(
                 fields=("partner", "id"),
-                condition=~Q(queue_section=QueueSection.COMPLIANCE),
+                condition=~Q(case_state=CaseState.COMPLIANCE),
                 name="user_with_requirements",
             ),
             models.Index(

@@ -20,8 +20,8 @@ from partners.refusals import RefusedError
 from users.cases import claims
 from users.decisions import compliance
 from users.models import (
+    CaseState,
     Claim,
-    QueueSection,
     Requirement,
     RequirementClosure,
     RequirementCode,
@@ -92,7 +92,7 @@ def blocking_reason(user: User) -> str:
     """Why the partner cannot be asked anything about this user; empty if it can."""
     if user.status in ENDED_STATUSES:
         return _("Nothing is asked about a user who is %(status)s.") % {"status": user.status}
-    if user.queue_section != QueueSection.COMPLIANCE and not_closed(user.pk).count() >= MAX_REQUIREMENTS:
+    if user.case_state != CaseState.COMPLIANCE and not_closed(user.pk).count() >= MAX_REQUIREMENTS:
         return _("A user has at most %(most)s requirements that are not closed.") % {"most": MAX_REQUIREMENTS}
     if user.requirements.order_by()[:MAX_REQUIREMENTS_EVER].count() >= MAX_REQUIREMENTS_EVER:
         return _("A user has at most %(most)s requirements, closed ones included.") % {"most": MAX_REQUIREMENTS_EVER}
@@ -155,7 +155,7 @@ def submit_by_update(*, user_id: UUID | str, columns: AbstractSet[str]) -> None:
 def _give_back(user_id: UUID | str) -> None:
     """Give the claim on the case of a locked user back to who asked last, once the partner has answered all."""
     user = User.objects.get(pk=user_id)
-    if user.queue_section == QueueSection.ANSWERED and not user.is_sandbox:
+    if user.case_state == CaseState.ANSWERED and not user.is_sandbox:
         asked = user.requirements.filter(closed_at=None).select_related("by").order_by("created_at", "id").last()
         if asked is not None:
             claims.give_back(user=user, staff=asked.by, asked_at=asked.created_at)
@@ -163,7 +163,7 @@ def _give_back(user_id: UUID | str) -> None:
 
 def has_requirements(user: UserSummary) -> bool:
     """Whether a user has requirements that are not closed."""
-    return user.queue_section != QueueSection.COMPLIANCE
+    return user.case_state != CaseState.COMPLIANCE
 
 
 def with_requirements(user: UserSummary) -> UserSummary:
@@ -185,7 +185,7 @@ def not_closed_of_partner(partner: Partner, *, overdue: bool = False) -> QuerySe
     """
     # The few users that have some, by an index of them alone.
     found = Requirement.objects.with_state().filter(
-        ~Q(user__queue_section=QueueSection.COMPLIANCE), user__partner=partner, closed_at=None
+        ~Q(user__case_state=CaseState.COMPLIANCE), user__partner=partner, closed_at=None
     )
     if overdue:
         found = found.filter(state=RequirementState.OPEN, due_at__lt=timezone.now())

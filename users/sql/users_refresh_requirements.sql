@@ -2,18 +2,18 @@ CREATE OR REPLACE FUNCTION users_refresh_requirements(changed uuid[]) RETURNS vo
 LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
     -- Brings the columns up to date that users have from their requirements. changed: of locked users.
-    -- The sections are those of QueueSection: 0 the partner has answered, 1 compliance decides, 2 it waits for the partner.
+    -- The states are those of CaseState: 0 the partner has answered, 1 compliance decides, 2 it waits for the partner.
     UPDATE users_user u
        SET open_requirements = n.open, requirements_due_at = n.due_at, answered_at = n.answered_at,
-           queue_section = n.section, partner_wait = n.partner_wait,
-           section_since = CASE
-               WHEN n.section = n.old_section THEN u.section_since
-               WHEN n.section = 1 THEN u.status_since + n.partner_wait
+           case_state = n.state, partner_wait = n.partner_wait,
+           case_state_since = CASE
+               WHEN n.state = n.old_state THEN u.case_state_since
+               WHEN n.state = 1 THEN u.status_since + n.partner_wait
                ELSE clock_timestamp() END
-      FROM (SELECT s.*, CASE WHEN s.open > 0 THEN 2 WHEN s.submitted > 0 THEN 0 ELSE 1 END AS section,
-                   CASE WHEN s.old_section = 2 AND s.open = 0
+      FROM (SELECT s.*, CASE WHEN s.open > 0 THEN 2 WHEN s.submitted > 0 THEN 0 ELSE 1 END AS state,
+                   CASE WHEN s.old_state = 2 AND s.open = 0
                        THEN s.old_wait + (clock_timestamp() - s.old_since) ELSE s.old_wait END AS partner_wait
-              FROM (SELECT o.id, o.queue_section AS old_section, o.section_since AS old_since,
+              FROM (SELECT o.id, o.case_state AS old_state, o.case_state_since AS old_since,
                            o.partner_wait AS old_wait,
                            count(*) FILTER (WHERE r.state = 'open') AS open,
                            count(*) FILTER (WHERE r.state = 'submitted') AS submitted,

@@ -10,9 +10,9 @@ BEGIN
     END IF;
     NEW.identity_changed_at := NULL;
     NEW.partner_wait := interval '0';
-    -- 0: QueueSection.ANSWERED.
-    IF NEW.queue_section <> 0 THEN
-        NEW.section_since := NEW.status_since;
+    -- 0: CaseState.ANSWERED.
+    IF NEW.case_state <> 0 THEN
+        NEW.case_state_since := NEW.status_since;
     END IF;
     RETURN NEW;
 END

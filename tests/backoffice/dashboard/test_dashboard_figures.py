@@ -91,7 +91,7 @@ def test_each_waiting_user_is_in_one_bucket(figures: Figures, now: datetime) -> 
     ]
     counts = Counter[float]()
     for user in User.objects.filter(status=Status.PENDING_COMPLIANCE):
-        hours = (now - user.section_since).total_seconds() / 3600
+        hours = (now - user.case_state_since).total_seconds() / 3600
         counts[max(one.begins for one in figures.buckets if one.begins <= hours)] += 1
     assert {one.begins: one.count for one in figures.buckets if one.count} == dict(counts)
     assert figures.late == sum(count for begins, count in counts.items() if begins >= 20)
@@ -117,7 +117,7 @@ def test_each_partner_has_its_own_figures(figures: Figures, now: datetime) -> No
         assert dict(one.outcomes) == dict(Counter(change.to_status for change in theirs))
         assert one.decision_times == waited(theirs)
         assert one.waiting == pending.count()
-        assert one.late == pending.filter(section_since__lte=now - timedelta(hours=20)).count()
+        assert one.late == pending.filter(case_state_since__lte=now - timedelta(hours=20)).count()
 
 
 def test_the_backlog_of_each_day_is_of_those_who_waited_at_its_end(figures: Figures) -> None:

@@ -223,9 +223,9 @@ def test_the_age_is_counted_without_the_time_that_waited_for_the_partner(
     close_requirement(requirement_id=requirement.pk, by=by)
     user.refresh_from_db()
     assert user.partner_wait > timedelta(0)
-    assert user.section_since == user.status_since + user.partner_wait
+    assert user.case_state_since == user.status_since + user.partner_wait
     [row] = client.get(QUEUE).context["cl"].result_list
-    assert f"{user.section_since:%Y-%m-%dT%H:%M:%SZ}" in case_actions.age_cell(row.section_since)
+    assert f"{user.case_state_since:%Y-%m-%dT%H:%M:%SZ}" in case_actions.age_cell(row.case_state_since)
 
 
 def test_an_answer_counts_against_the_target_from_its_own_time_on(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -596,7 +596,7 @@ def test_a_page_takes_as_many_statements_for_many_rows_as_for_few(filters: dict[
 def test_a_page_is_a_range_of_an_index(path: str, filters: dict[str, str], index: str, make: Make) -> None:
     make()
     changelist = client_as("reviewer").get(path, filters).context["cl"]
-    columns = {"status": "pendingCompliance", "queue_section": 1, "id": uuid4()}
+    columns = {"status": "pendingCompliance", "case_state": 1, "id": uuid4()}
     position = tuple(columns.get(name, timezone.now()) for name in changelist.order)
     for rows in (changelist.queryset, changelist.queryset.filter(changelist._keyset_filter(position, GreaterThan))):
         with planning_without(*UNORDERED):

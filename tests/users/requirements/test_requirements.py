@@ -21,8 +21,8 @@ from users.decisions import compliance, proposals
 from users.decisions.changes import version_of
 from users.decisions.compliance import StaleError
 from users.models import (
+    CaseState,
     Claim,
-    QueueSection,
     Requirement,
     RequirementClosure,
     RequirementResponse,
@@ -61,21 +61,21 @@ def answer(requirement: Requirement) -> None:
 
 def columns(user: User) -> tuple[int, int]:
     user.refresh_from_db()
-    return user.open_requirements, user.queue_section
+    return user.open_requirements, user.case_state
 
 
 def test_the_section_follows_what_is_open(user: User, staff: Staff) -> None:
-    assert columns(user) == (0, QueueSection.COMPLIANCE)
+    assert columns(user) == (0, CaseState.COMPLIANCE)
     first, second = ask(user, staff), ask(user, staff)
-    assert columns(user) == (2, QueueSection.PARTNER)
+    assert columns(user) == (2, CaseState.PARTNER)
     answer(first)
-    assert columns(user) == (1, QueueSection.PARTNER)
+    assert columns(user) == (1, CaseState.PARTNER)
     answer(second)
-    assert columns(user) == (0, QueueSection.ANSWERED)
+    assert columns(user) == (0, CaseState.ANSWERED)
     requirements.close_requirement(requirement_id=first.pk, by=staff)
-    assert columns(user) == (0, QueueSection.ANSWERED)
+    assert columns(user) == (0, CaseState.ANSWERED)
     requirements.close_requirement(requirement_id=second.pk, by=staff)
-    assert columns(user) == (0, QueueSection.COMPLIANCE)
+    assert columns(user) == (0, CaseState.COMPLIANCE)
 
 
 def test_the_earliest_open_one_is_due(user: User, staff: Staff) -> None:
@@ -93,22 +93,22 @@ def test_the_earliest_open_one_is_due(user: User, staff: Staff) -> None:
 def test_waiting_for_the_partner_does_not_count(user: User, staff: Staff) -> None:
     asked = ask(user, staff)
     user.refresh_from_db()
-    assert user.section_since >= asked.created_at
+    assert user.case_state_since >= asked.created_at
     answer(asked)
     user.refresh_from_db()
     answered = RequirementResponse.objects.get()
     assert user.answered_at == answered.created_at
     # Counted from the answer.
-    assert user.section_since >= answered.created_at
+    assert user.case_state_since >= answered.created_at
     assert user.partner_wait > timedelta(0)
     requirements.close_requirement(requirement_id=asked.pk, by=staff)
     user.refresh_from_db()
-    assert user.section_since == user.status_since + user.partner_wait
+    assert user.case_state_since == user.status_since + user.partner_wait
     change = compliance.change_status(user=user, to_status="active", by=staff, **APPROVED)
     change.refresh_from_db()
     assert change.partner_wait > timedelta(0)
     user.refresh_from_db()
-    assert (user.partner_wait, user.section_since) == (timedelta(0), user.status_since)
+    assert (user.partner_wait, user.case_state_since) == (timedelta(0), user.status_since)
 
 
 def test_a_decision_while_the_partner_has_to_answer_counts_the_wait_so_far(user: User, staff: Staff) -> None:
@@ -225,7 +225,7 @@ def test_opening_a_requirement_does_not_overtake_a_proposal(committed_partner: P
         answer(requirement)
         proposals.approve(proposal_id=proposal.pk, by=second)
         user.refresh_from_db()
-        assert (user.status, columns(user)) == ("active", (0, QueueSection.COMPLIANCE))
+        assert (user.status, columns(user)) == ("active", (0, CaseState.COMPLIANCE))
 
 
 # Wording
@@ -329,7 +329,7 @@ DECIDE = """
         ("asked", "DELETE FROM users_requirement", "permission denied"),
         ("asked", "TRUNCATE users_requirement CASCADE", "permission denied"),
         ("closed", "DELETE FROM users_requirementclosure", "permission denied"),
-        ("asked", "UPDATE users_user SET open_requirements = 0, queue_section = 1", "permission denied"),
+        ("asked", "UPDATE users_user SET open_requirements = 0, case_state = 1", "permission denied"),
         ("asked", "UPDATE users_user SET status_reason_code = 'verified'", "permission denied"),
     ],
 )
