@@ -23,7 +23,7 @@ EXCERPT_CHARACTERS = 180
 CHANGELOG = "Changelog"
 # Shorter words have too many neighbours.
 MIN_CORRECTED_LENGTH = 4
-# Of difflib, at most 1: one letter of five may be wrong, missing or too much.
+# A ratio of difflib, at most 1: one letter of five may be wrong, missing or too much.
 MIN_SIMILARITY = 0.75
 # What people type for words of these pages.
 SYNONYMS = {

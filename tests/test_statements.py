@@ -26,7 +26,7 @@ BOUNDARIES = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK")
 
 
 class Cost(NamedTuple):
-    """Of one request."""
+    """What one request costs."""
 
     statements: int
     round_trips: int

@@ -17,7 +17,7 @@ from partners.db import statements
 from users.cases.modes import live
 from users.models import Status, StatusChange, User
 
-# Of each wait: how many of the period's midnights are before its begin, and before its end (null where it goes on).
+# Counts, for each wait, the midnights of the period before its begin, and before its end (null where it goes on).
 _BACKLOG = """
     SELECT width_bucket(began_at, %s::timestamptz[]), width_bucket(ended_at, %s::timestamptz[]), count(*)
       FROM ({rows}) AS waits (began_at, ended_at) GROUP BY 1, 2

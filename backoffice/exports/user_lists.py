@@ -19,7 +19,7 @@ from partners.models import Mode, Partner
 from users.cases.modes import in_mode
 from users.models import Status, StatusChange, User
 
-# Of the indexes of GET /v1/users.
+# The order of the indexes of GET /v1/users.
 USER_ORDER = ("partner_id", "created_at", "id")
 
 

@@ -59,7 +59,7 @@ def press_for_passkey(page: Page, name: str) -> None:
     """Presses a button for a passkey when the script that makes it one has run."""
     button = page.get_by_role("button", name=name, exact=True)
     expect(button).to_be_visible()
-    # Of the page that has the button: its scripts have run then.
+    # Once the page that has the button is loaded, its scripts have run.
     page.wait_for_load_state()
     button.click()
 

@@ -13,7 +13,7 @@ from partners.models import ApiKey, Partner
 from users.models.columns import PROFILE_COLUMNS
 
 PROFILE = ", ".join(PROFILE_COLUMNS)
-# Of the name, for comparing and finding.
+# Columns made of the name, for comparing and finding.
 FOLDED = "name_key, name_words"
 READ = {"SELECT"}
 ADD = {"SELECT", "INSERT"}

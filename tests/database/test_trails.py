@@ -145,7 +145,7 @@ ROWS: dict[str, Callable[[World], dict[str, Any]]] = {
         "detail": "{}",
     },
 }
-# Of tables whose rows change: their history has who, when and why.
+# Tables whose rows change, and whose history has who, when and why.
 WITH_HISTORY = {"partners_partner"}
 
 Value = Callable[[World], Any]

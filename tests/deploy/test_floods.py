@@ -18,9 +18,9 @@ from tests.support.responses import assert_error
 from tests.support.staff import client_as
 from tests.support.watched import wait_until
 
-# Of service.conf: so many pass at once, after a first one.
+# Bursts of service.conf: so many pass at once, after a first one.
 UNSIGNED_BURST, PAGES_BURST, LOGIN_BURST, STATIC_BURST = 20, 100, 20, 1000
-# Of limits.conf.
+# The limit of limits.conf.
 CONNECTIONS = 200
 LIKE_SIGNED = {
     "X-Api-Key": "psi_key_made_up",

@@ -23,7 +23,7 @@ ALERTS: dict[str, Any] = {
     for group in yaml.safe_load((FOLDER / "alerts.yml").read_text())["groups"]
     for rule in group["rules"]
 }
-# Of Prometheus, its client library and Patroni.
+# Metrics of Prometheus, its client library and Patroni.
 OTHERS = re.compile(r"up|process_\w+|patroni_\w+")
 
 

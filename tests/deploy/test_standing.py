@@ -29,7 +29,7 @@ from transactions.models import Document
 from users.models import User
 
 LOGIN = "/admin/account/login/"
-# Of one account by one address.
+# Those of one address on one account before it has to wait.
 ATTEMPTS = 5
 
 

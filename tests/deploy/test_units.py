@@ -25,7 +25,7 @@ SERVICES = [
     "psi-purge.service",
     "psi-import@srv-feed-2026.ndjson.service",
 ]
-# Of 100, in systemd's terms: 20 is its 2.0, "OK". A service without any of it has 96.
+# In systemd's terms, of 100: 20 is its 2.0, "OK". A service without any of it has 96.
 MAX_EXPOSURE = 13
 # Other nodes' addresses are not known to the unit.
 MAX_EXPOSURE_OF_PATRONI = 16

@@ -83,7 +83,7 @@ def test_a_release_with_a_new_column_loses_no_write(nginx: str, cluster: Cluster
                         more(tally)
             print(f"a column, and 4 restarts: {tally}")  # noqa: T201 - shown with -s
             assert tally.failed.keys() <= {"POST 503"}
-            # Of those that granian had not accepted when it closed its port; under their key they succeed.
+            # granian had not accepted them when it closed its port; under their key they succeed.
             assert tally.failed.total() <= 4
             assert_all_are_there_once(api, cluster, tally)
     finally:

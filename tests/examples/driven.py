@@ -34,7 +34,7 @@ class DrivenClient:
         timeout: float = 30,
         settings: Mapping[str, str] | None = None,
     ) -> list[dict[str, Any]]:
-        """Of each call its `result`, or what was `raised`."""
+        """Return the `result` of each call, or what was `raised`."""
         given: dict[str, Any] = {
             "calls": calls,
             "attempts": attempts,

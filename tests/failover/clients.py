@@ -69,7 +69,7 @@ class Clients:
 
     make_client: Callable[[int], PartnerClient]
     notes: Notes = field(default_factory=Notes)
-    # Of the feed, where its reader has stopped.
+    # Where the reader of the feed has stopped.
     cursor: str = ""
     decide: Callable[[str], bool] | None = None
     make_live_client: Callable[[int], PartnerClient] | None = None

@@ -26,7 +26,7 @@ EXTERNAL_ID = "cust-1001"
 
 @pytest.fixture
 def client(servers: tuple[Server, Server], partner: Partner) -> PartnerClient:
-    """Of a partner whose user has conversions, documents and events: something to be found."""
+    """A client of a partner whose user has conversions, documents and events: something to be found."""
     client = factories.client_of(partner, servers[0].transport)
     assert client.post("/v1/users", factories.user_body(externalId=EXTERNAL_ID)).status == 201
     user = User.objects.get(partner=partner, external_id=EXTERNAL_ID)

@@ -26,7 +26,7 @@ CLIENT_SETTINGS = PROGRAMS.parent / "generated_client.yaml"
 DOCUMENT: dict[str, Any] = json.loads(DESCRIPTION.read_bytes())
 SCHEMAS = DOCUMENT["components"]["schemas"]
 OBJECTS = [name for name, schema in SCHEMAS.items() if "properties" in schema]
-# Of Go, PHP and both generators for Python: what makes the client in a folder, and the command that reads fields by it.
+# Makes a client in a folder, and returns the command that reads fields by it.
 Client = Callable[[Path], list[str]]
 # Generators compile for minutes on a busy machine.
 BUILD_SECONDS = 5 * WAIT_SECONDS

@@ -51,7 +51,7 @@ def client(server: Server, partner: Partner, kept: Path, settings: Settings) -> 
 
 @pytest.fixture
 def other_client(client: PartnerClient, server: Server) -> PartnerClient:
-    """Of another partner."""
+    """A client of another partner."""
     partner = factories.PartnerFactory.create(slug=f"committed-{secrets.token_hex(4)}")
     return factories.client_of(partner, server.transport)
 

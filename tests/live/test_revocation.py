@@ -12,7 +12,7 @@ Clients = tuple[PartnerClient, PartnerClient]
 
 
 def statuses(clients: Clients) -> set[int]:
-    """Of several requests to each process, so that each of its threads is met."""
+    """The statuses of several requests to each process, so that each of its threads is met."""
     return {clients[n % 2].get("/v1/ping").status for n in range(8)}
 
 

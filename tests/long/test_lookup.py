@@ -20,9 +20,9 @@ from tests.support.watched import wait_until
 
 # More in CI.
 ROUNDS = int(os.environ.get("LOOKUP_ROUNDS") or 30)
-# Of those at random moments, with several look-ups each.
+# Those that end at random moments, with several look-ups each.
 RANDOM_ROUNDS = ROUNDS * 3 // 5
-# Of those with a retry.
+# Those in which the client retries.
 RETRIED_ROUNDS = max(ROUNDS // 5, 1)
 
 

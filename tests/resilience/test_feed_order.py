@@ -20,7 +20,7 @@ from tests.support.watched import wait_until
 from tests.support.writers import Follower, Writer, add_users
 
 WRITERS = 200
-# Of each writer in a run.
+# Each writer makes so many in a run.
 TRANSACTIONS = 3
 # FEED_RUNS=20 for the long run.
 RUNS = int(os.environ.get("FEED_RUNS", "2"))

@@ -50,7 +50,7 @@ def test_a_healthy_service_has_status_ok(service: Watched) -> None:
 def test_an_unreachable_database_is_reported_until_it_is_back(service: Watched, relay: Relay) -> None:
     relay.cut()
     assert promptly(service.health)[0] == 503
-    # Of migrations nothing is known then.
+    # Nothing is known of migrations then.
     wait_until(lambda: service.health() == (503, {"database": UNREACHABLE}))
     assert service.monitored("/livez").status == 200
     assert b"psi_database_up 0.0" in service.monitored("/metrics").body

@@ -12,7 +12,7 @@ from users.models.status_reasons import StatusReason
 
 # Codes of decisions that are no reason for the partner; `other` is also a code of requirements.
 CODES = {reason.code for reasons in REASONS.values() for reason in reasons} - {*StatusReason.values, "other"}
-# Of which one is the name of a field too.
+# One of them is the name of a field too.
 RISK_FLAGS = {code.value for code in FlagCode} - {"postalCode"}
 # The reason of the suite's decisions, and of simulated ones.
 REASON = "Papers seen."

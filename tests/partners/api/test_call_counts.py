@@ -75,7 +75,7 @@ def workloads(client: PartnerClient, user: User) -> Iterator[tuple[str, Callable
     yield "create", lambda: client.post("/v1/users", factories.user_body(externalId=str(uuid4())), key=str(uuid4()))
 
 
-# Of calls and of modules.
+# The most calls and modules.
 BOUNDS = {"list": (625, 28), "update": (1232, 35), "create": (1456, 34)}
 PACKAGES = ("config", "partners", "sandbox", "transactions", "users")
 

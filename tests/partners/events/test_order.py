@@ -129,7 +129,7 @@ class History:
     users: list[UUID]
     committed: dict[int, int] = field(default_factory=dict)
     begun: dict[int, int] = field(default_factory=dict)
-    # Of each transaction: recorded conversions and published documents by user.
+    # Recorded conversions and published documents by user, of each transaction.
     recorded: dict[int, Counter[UUID]] = field(default_factory=lambda: defaultdict(Counter))
     published: dict[int, Counter[UUID]] = field(default_factory=lambda: defaultdict(Counter))
 

@@ -250,7 +250,7 @@ def test_what_is_no_response_is_a_failure(public: Receiver, sent: bytes) -> None
 def test_a_body_that_is_held_open_is_a_success_in_time(public: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sending, "TIMEOUT_SECONDS", 0.5)
     end = threading.Event()
-    # Of two bytes, one.
+    # One byte is sent of two.
     public.reply = lambda _: Reply(200, {"Content-Length": "2"}, b"1", after=lambda: end.wait(WAIT_SECONDS))
     begun = time.monotonic()
     assert attempt(public.url).is_success

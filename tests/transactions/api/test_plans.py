@@ -24,7 +24,7 @@ from users import queries as user_queries
 from users.models import Status, StatusChange, User
 
 MANY = 1000
-# Of one user: several pages of the greatest size.
+# The rows of one user: several pages of the greatest size.
 ROWS = 4 * MAX_ROWS
 NEWEST = datetime(2026, 1, 15, 12, tzinfo=UTC)
 LISTS = {"conversion_page": keyset.CONVERSIONS, "document_page": keyset.DOCUMENTS}
@@ -102,7 +102,7 @@ def test_a_page_is_read_from_the_index_and_no_more_than_it(
     assert ["external_id" in owner["Index Cond"] for owner in owners] == [True]
 
 
-# Of 20,000 conversions at intervals of a minute every twentieth is of the first user, and the others of many.
+# Inserts 20,000 conversions at intervals of a minute: every twentieth is of the first user, the others are of many.
 _INSERT_CONVERSIONS = """
     INSERT INTO transactions_conversion (partner_id, user_id, conversion_id, created_at,
                                          from_currency, from_amount, to_currency, to_amount, rate)
@@ -158,7 +158,7 @@ def test_a_page_of_users_is_read_from_the_index_and_no_more_than_it(
 
 def test_a_user_is_found_by_an_index(ada: User) -> None:
     found = plan(user_queries.find(ada.partner_id, ada.external_id))
-    # Of the two that begin with it, either is as good.
+    # Either of the two indexes that begin with it is as good.
     assert (found["Node Type"], "external_id" in found["Index Cond"]) == ("Index Scan", True)
     assert {node["Node Type"] for node in nodes(found)} <= {"Index Scan", "Index Only Scan", "Nested Loop", "Aggregate"}
     # Requirements are read only where there are some.

@@ -71,7 +71,7 @@ def test_a_signal_ends_the_service_too(committed_partner: Partner, tmp_path: Pat
         printed = read_until(process, "The service's log")
         serving = re.search(r"Serving on http://\S+:(\d+) until Ctrl-C", printed)
         assert serving
-        # Of which the invitations are, that create_staff prints there.
+        # create_staff prints invitations for it there.
         assert f"export PORT={serving[1]}\n" in printed
         started = psutil.Process(process.pid).children(recursive=True)
         assert started

@@ -64,7 +64,7 @@ def columns(user: User) -> tuple[int, int]:
     return user.open_requirements, user.case_state
 
 
-def test_the_section_follows_what_is_open(user: User, staff: Staff) -> None:
+def test_the_case_state_follows_the_requirements(user: User, staff: Staff) -> None:
     assert columns(user) == (0, CaseState.COMPLIANCE)
     first, second = ask(user, staff), ask(user, staff)
     assert columns(user) == (2, CaseState.PARTNER)
@@ -455,7 +455,7 @@ def test_a_requirement_has_a_hundred_answers_at_most(user: User, staff: Staff) -
 
 
 def rows_read(act: Callable[[], object]) -> int:
-    """Of closures and answers, by whatever reads them in this transaction, triggers included."""
+    """The rows of closures and answers that this transaction reads in `act`, by triggers too."""
     query = """
         SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_scan, 0)) FROM pg_stat_xact_user_tables
          WHERE relname IN ('users_requirementclosure', 'users_requirementresponse')

@@ -279,7 +279,7 @@ def test_failed_logins_are_counted_where_every_process_sees_them() -> None:
     log_in(enrolled(), password="wrong")
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM staff_cache WHERE cache_key LIKE '%%login_failed%%'")
-        # Of account and address together, of each alone.
+        # One counts account and address together, and one each of them alone.
         assert cursor.fetchone()[0] == 3
 
 

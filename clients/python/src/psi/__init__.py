@@ -124,7 +124,7 @@ def sign(secret: str, canonical: str) -> str:
 
 
 class RateLimit(NamedTuple):
-    """Of the partner: requests in a window, those that remain of them, and the seconds until the window ends."""
+    """The partner's requests in a window, those that remain of them, and the seconds until the window ends."""
 
     limit: int
     remaining: int
