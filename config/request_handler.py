@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.core.servers.basehttp import ServerHandler
@@ -24,6 +25,8 @@ from partners.api.json import MAX_BODY_BYTES
 from partners.api.middleware import is_api_path
 from partners.api.sandbox.faults import LostResponse
 from partners.streaming import LimitedStreamingResponse
+
+log = structlog.get_logger("config.request_handler")
 
 # It accepts a Connection header, which PEP 3333 leaves to the server and wsgiref refuses.
 GRANIAN = "Granian"
@@ -98,7 +101,11 @@ _handled = _Handled()
 def begin_request(environ: dict[str, Any], **_: object) -> None:
     """Close broken connections, as Django does; under /v1 only one that something has left in a transaction."""
     _handled.is_api = is_api_path(environ["PATH_INFO"])
-    if not _handled.is_api or connection.in_atomic_block:
+    if connection.in_atomic_block:
+        # Django's would never be used again, and each request of this thread would fail.
+        log.error("a transaction was left open: it is rolled back")
+        connection.close_left_open()  # type: ignore[attr-defined] # config.database.base.DatabaseWrapper
+    if not _handled.is_api:
         close_old_connections()
 
 

@@ -214,6 +214,27 @@ class DatabaseWrapper(PostgresWrapper):
             return
         super().set_autocommit(autocommit, *args, **kwargs)
 
+    def _set_autocommit(self, autocommit: bool) -> None:  # noqa: FBT001 - Django's own
+        """As Django's, but a connection that cannot end its transaction is closed.
+
+        The next transaction would be taken for a part of that one, which nobody ends.
+        """
+        # psycopg sends nothing: the request's time may be over, as after a slow COMMIT that has succeeded.
+        deadline, request_context.deadline = request_context.deadline, None
+        try:
+            super()._set_autocommit(autocommit)  # type: ignore[misc]
+        except Error:
+            self.close_left_open()
+            raise
+        finally:
+            request_context.deadline = deadline
+
+    def close_left_open(self) -> None:
+        """Close a connection in a transaction that something has left open; the next statement opens another one."""
+        self.in_atomic_block = self.closed_in_transaction = False
+        self.close()
+        self.autocommit = True
+
     def _commit(self) -> None:
         """Send the queued statements and COMMIT in one round trip."""
         queued, self._queued = self._queued, []

@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
+from unittest.mock import Mock
 
 import psycopg
 import pytest
 from django.db import (
-    DatabaseError,
+    InterfaceError,
     NotSupportedError,
     OperationalError,
+    ProgrammingError,
     close_old_connections,
     connection,
     connections,
@@ -107,14 +109,54 @@ def test_a_connection_with_an_error_is_replaced_by_the_next_request(partner: Par
 
 
 @pytest.mark.parametrize("path", ["/v1/users", "/admin/"])
-def test_a_transaction_that_something_has_left_open_is_ended_before_a_request(partner: Partner, path: str) -> None:
-    with transaction.atomic():
-        statements.run(RENAME, ("left", partner.pk))
-        request_handler.begin_request({"PATH_INFO": path})
-        with pytest.raises(DatabaseError):
-            # Nothing is written into it and lost.
-            statements.run(RENAME, ("after", partner.pk))
+@pytest.mark.parametrize("is_broken", [False, True])
+def test_a_transaction_that_something_has_left_open_is_rolled_back_before_a_request(
+    partner: Partner, path: str, *, is_broken: bool
+) -> None:
+    transaction.atomic().__enter__()
+    statements.run(RENAME, ("left", partner.pk))
+    if is_broken:
+        connection.close()
+    request_handler.begin_request({"PATH_INFO": path})
     assert name(partner) == "before"
+    with transaction.atomic():
+        statements.run(RENAME, ("after", partner.pk))
+    assert connection.get_autocommit()
+    connection.close()
+    assert name(partner) == "after"
+
+
+def test_a_commit_that_ends_with_the_requests_time_is_a_success(
+    partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = cast("Any", connection)._commit
+
+    def commit_slowly() -> None:
+        commit()
+        request_context.deadline = time.monotonic() - 1
+
+    monkeypatch.setattr(connection, "_commit", commit_slowly)
+    with request_due_in(60), transaction.atomic():
+        statements.run(RENAME, ("after", partner.pk))
+    assert name(partner) == "after"
+
+
+def test_after_a_transaction_that_could_not_end_the_next_one_is_a_transaction(
+    partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rename() -> None:
+        with transaction.atomic():
+            statements.run(RENAME, ("never", partner.pk))
+
+    with monkeypatch.context() as broken:
+        # No DatabaseError: Django does not roll back.
+        broken.setattr(connection, "_commit", Mock(side_effect=InterfaceError))
+        with pytest.raises(ProgrammingError):
+            rename()
+    with transaction.atomic():
+        statements.run(RENAME, ("after", partner.pk))
+    connection.close()
+    assert name(partner) == "after"
 
 
 def test_a_lost_connection_is_an_operational_error(partner: Partner) -> None:
