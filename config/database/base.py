@@ -215,19 +215,14 @@ class DatabaseWrapper(PostgresWrapper):
         super().set_autocommit(autocommit, *args, **kwargs)
 
     def _set_autocommit(self, autocommit: bool) -> None:  # noqa: FBT001 - Django's own
-        """As Django's, but a connection that cannot end its transaction is closed.
+        """As Django's, without psycopg's setter, which sends nothing but asks for time that a request may not have.
 
-        The next transaction would be taken for a part of that one, which nobody ends.
+        A connection that cannot end its transaction is closed: the next one would be a part of it, and never end.
         """
-        # psycopg sends nothing: the request's time may be over, as after a slow COMMIT that has succeeded.
-        deadline, request_context.deadline = request_context.deadline, None
-        try:
-            super()._set_autocommit(autocommit)  # type: ignore[misc]
-        except Error:
+        if not self.pipeline.is_idle:
             self.close_left_open()
-            raise
-        finally:
-            request_context.deadline = deadline
+            raise OperationalError("The connection is lost, or in a transaction.")
+        self.connection._autocommit = autocommit  # noqa: SLF001 - what psycopg's setter does
 
     def close_left_open(self) -> None:
         """Close a connection in a transaction that something has left open; the next statement opens another one."""
