@@ -13,12 +13,12 @@ from django.utils.translation import gettext_noop
 
 from partners.db.audit import entry_trigger, register
 from partners.db.endings import WITH_USER, Ending
+from partners.db.indexes import newest_of_each_mode
 from partners.db.triggers import PermanentTrigger, append_only, json_object, refuse, stamped
 from partners.models import Partner
 from transactions import events, patterns
 from transactions.timestamps import EARLIEST, LATEST
 from users.models import Staff, User
-from users.models.indexes import newest_of_each_mode
 from users.models.triggers import by_active_staff
 
 # Numbers are below it.

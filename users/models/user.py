@@ -19,12 +19,12 @@ from django.utils.translation import gettext_noop
 
 from partners.db.audit import Labels, tracked
 from partners.db.endings import WITH_USER, Ending
+from partners.db.indexes import newest_of_each_mode
 from partners.db.triggers import InsertEvent, UpdateEvent, append_only
 from partners.json_rules import has_visible_character
 from partners.models import Partner
 from users.models.approval_triggers import DECISION_TRIGGERS
 from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS
-from users.models.indexes import newest_of_each_mode
 from users.models.requirement_columns import REQUIREMENT_COLUMNS, CaseState, RequirementColumns
 from users.models.requirement_triggers import DECISION_REQUIREMENT_TRIGGERS
 from users.models.statuses import ENDED_STATUSES, Status
