@@ -80,7 +80,7 @@ chaos: install ## partners whose connections are lost at random; CHAOS_RUNS (200
 examples-test: install ## the documentation's examples in all languages; skips those whose programs are missing
 	$(BIN)/python -m pytest $(PARALLEL) tests/examples
 
-generated-test: install $(GENERATORS_STAMP) ## clients made of the description by generators, in Go, PHP and Python
+generated-test: install $(GENERATORS_STAMP) $(NPM_STAMP) ## clients made of the description by generators, in Go, PHP and Python
 	@command -v java > /dev/null || { echo "generated-test needs Java on the PATH: apt-get install default-jdk-headless" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/generated
 
@@ -145,7 +145,7 @@ client-types: install $(GENERATORS_STAMP) $(NPM_STAMP) ## the types of the clien
 	  --custom-file-header '"""What is sent and received, made by `make openapi`: do not edit."""' \
 	  --output "$(TYPES)/python/src/psi/types.py"
 	cd .local/npm && npx openapi-typescript ../schemas.json --root-types --root-types-no-schema-prefix -o types.d.mts
-	sed 's/") | string/") | (string \& {})/' .local/npm/types.d.mts > "$(TYPES)/node/types.d.mts"
+	sed -E 's/("\)?) \| string/\1 | (string \& {})/' .local/npm/types.d.mts > "$(TYPES)/node/types.d.mts"
 
 openapi-lint: $(NPM_STAMP) ## Redocly, Spectral and openapi-typescript on docs/openapi.json; needs npm and Node.js 20.19
 	cd .local/npm && REDOCLY_TELEMETRY=off npx redocly lint --max-problems 1 ../../docs/openapi.json 2>&1 | tee redocly.txt \

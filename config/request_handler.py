@@ -99,10 +99,10 @@ _handled = _Handled()
 
 
 def begin_request(environ: dict[str, Any], **_: object) -> None:
-    """Close broken connections, as Django does; under /v1 only one that something has left in a transaction."""
+    """Close a connection that something has left in a transaction and, but under /v1, broken ones, as Django does."""
     _handled.is_api = is_api_path(environ["PATH_INFO"])
     if connection.in_atomic_block:
-        # Django's would never be used again, and each request of this thread would fail.
+        # Django never replaces a connection in a transaction: each request of this thread would fail.
         log.error("a transaction was left open: it is rolled back")
         connection.close_left_open()  # type: ignore[attr-defined] # config.database.base.DatabaseWrapper
     if not _handled.is_api:

@@ -112,7 +112,7 @@ class _Entry(zipfile.ZipInfo):
     """An entry whose sizes follow its data, in 64 bits."""
 
     def FileHeader(self, zip64: bool | None = None) -> bytes:  # noqa: FBT001, N802 - zipfile's
-        """Return the header with both sizes 0xFFFFFFFF, by which readers find them: before 3.11.4 Python wrote 0."""
+        """Return the header with both sizes 0xFFFFFFFF, by which readers find them: Python before 3.11.4 wrote 0."""
         header = super().FileHeader(zip64)
         return header[:18] + b"\xff" * 8 + header[26:]
 
@@ -124,6 +124,8 @@ def zipped(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
         for name, chunks in files:
             info = _Entry(name)
             info.compress_type = zipfile.ZIP_DEFLATED
+            # Python before 3.11.4 wrote the version without 64 bits (APPNOTE, 4.4.3).
+            info.create_version = info.extract_version = zipfile.ZIP64_VERSION
             # The size is not known in advance, and may need more than 32 bits.
             with archive.open(info, "w", force_zip64=True) as entry:
                 for chunk in chunks:

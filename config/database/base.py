@@ -215,9 +215,9 @@ class DatabaseWrapper(PostgresWrapper):
         super().set_autocommit(autocommit, *args, **kwargs)
 
     def _set_autocommit(self, autocommit: bool) -> None:  # noqa: FBT001 - Django's own
-        """As Django's, without psycopg's setter, which sends nothing but asks for time that a request may not have.
+        """Set it without psycopg's setter, which sends nothing, but asks for time that a request may not have.
 
-        A connection that cannot end its transaction is closed: the next one would be a part of it, and never end.
+        A connection that cannot end its transaction is closed: the next transaction would be a part of it.
         """
         if not self.pipeline.is_idle:
             self.close_left_open()
@@ -225,8 +225,9 @@ class DatabaseWrapper(PostgresWrapper):
         self.connection._autocommit = autocommit  # noqa: SLF001 - what psycopg's setter does
 
     def close_left_open(self) -> None:
-        """Close a connection in a transaction that something has left open; the next statement opens another one."""
-        self.in_atomic_block = self.closed_in_transaction = False
+        """Close a connection in a transaction that something has left open; the next statement connects again."""
+        self.in_atomic_block = self.closed_in_transaction = self.needs_rollback = False
+        self.savepoint_ids, self.atomic_blocks = [], []
         self.close()
         self.autocommit = True
 

@@ -1,4 +1,4 @@
-"""Comments and documentation name files that exist: a file that moves takes its name with it."""
+"""The product's comments and docs/ name files that exist: a file that moves takes its name with it."""
 
 import re
 from collections.abc import Iterator

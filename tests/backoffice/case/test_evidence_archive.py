@@ -76,6 +76,14 @@ def test_a_pack_as_it_was_signed_is_verified(archive: bytes, verdict: Verdict) -
     assert verdict(archive, None) == 2
 
 
+def test_entries_say_that_their_sizes_have_64_bits() -> None:
+    archive = streamed(signed())
+    signature, version = struct.unpack("<4sH", archive[:6])
+    sizes = struct.unpack("<II", archive[18:26])
+    assert (signature, version, *sizes) == (b"PK\x03\x04", 45, 0xFFFFFFFF, 0xFFFFFFFF)
+    assert {info.extract_version for info in zipfile.ZipFile(io.BytesIO(archive)).infolist()} == {45}
+
+
 def with_field(identifier: int, value: bytes) -> Callable[[zipfile.ZipInfo], None]:
     def change(info: zipfile.ZipInfo) -> None:
         info.extra = struct.pack("<HH", identifier, len(value)) + value

@@ -117,8 +117,8 @@ def test_a_transaction_that_something_has_left_open_is_rolled_back_before_a_requ
     if is_broken:
         connection.close()
     request_handler.begin_request({"PATH_INFO": path})
-    assert name(partner) == "before"
-    with transaction.atomic():
+    with transaction.atomic(durable=True):
+        assert name(partner) == "before"
         statements.run(RENAME, ("after", partner.pk))
     assert connection.get_autocommit()
     connection.close()
