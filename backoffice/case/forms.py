@@ -15,6 +15,16 @@ from users.models import Status, User
 _NOTE_REQUIRED = _("A note is required.")
 
 
+def _note(max_length: int, *, required: bool = True) -> forms.CharField:
+    return forms.CharField(
+        label=_("Note"),
+        max_length=max_length,
+        required=required,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        error_messages={"required": _NOTE_REQUIRED},
+    )
+
+
 class DecisionForm(forms.Form):
     """The reason of a decision, with a note where the reason, the decision or the user needs one.
 
@@ -24,13 +34,7 @@ class DecisionForm(forms.Form):
     reason_code = forms.ChoiceField(
         label=_("Reason"), widget=forms.RadioSelect, error_messages={"required": _("Choose a reason.")}
     )
-    note = forms.CharField(
-        label=_("Note"),
-        max_length=compliance.REASON_LENGTH,
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        error_messages={"required": _NOTE_REQUIRED},
-    )
+    note = _note(compliance.REASON_LENGTH, required=False)
 
     def __init__(
         self, *, present: Status, to_status: Status, data: Mapping[str, Any] | None = None, asks_note: bool = False
@@ -57,46 +61,34 @@ class DecisionForm(forms.Form):
         return {"reason": self.cleaned_data["note"] or self._reasons[code].text(), "reason_code": code}
 
 
-class NoteForm(forms.Form):
+class _FormOfCase(forms.Form):
+    """A form whose elements have ids of their own on the page of a case: `<id_prefix>-<field>`."""
+
+    id_prefix: str
+
+    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data, auto_id=f"{self.id_prefix}-%s")
+
+
+class NoteForm(_FormOfCase):
     """A note without a decision."""
 
-    text = forms.CharField(
-        label=_("Note"),
-        max_length=case_notes.MAX_LENGTH,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        error_messages={"required": _NOTE_REQUIRED},
-    )
-
-    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
-        super().__init__(data, auto_id="add-note-%s")
+    id_prefix = "add-note"
+    text = _note(case_notes.MAX_LENGTH)
 
 
-class DeclineForm(forms.Form):
+class DeclineForm(_FormOfCase):
     """Why a proposal is declined."""
 
-    note = forms.CharField(
-        label=_("Note"),
-        max_length=compliance.MAX_NOTE_LENGTH,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        error_messages={"required": _NOTE_REQUIRED},
-    )
-
-    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
-        super().__init__(data, auto_id="decline-%s")
+    id_prefix = "decline"
+    note = _note(compliance.MAX_NOTE_LENGTH)
 
 
-class ReviewForm(forms.Form):
+class ReviewForm(_FormOfCase):
     """The note of a review of a changed name or birth date."""
 
-    note = forms.CharField(
-        label=_("Note"),
-        max_length=compliance.MAX_NOTE_LENGTH,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        error_messages={"required": _NOTE_REQUIRED},
-    )
-
-    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
-        super().__init__(data, auto_id="review-%s")
+    id_prefix = "review"
+    note = _note(compliance.MAX_NOTE_LENGTH)
 
 
 class Button(NamedTuple):

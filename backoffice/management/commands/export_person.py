@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 
 from backoffice.exports import downloads, person_copy
 from partners.management.base import Outcome, ServiceCommand
-from users.management.base import find_user
+from users.management.base import add_by, add_user, find_user
 from users.staff.staff import find_staff
 
 
@@ -19,12 +19,9 @@ class Command(ServiceCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
-        parser.add_argument("external_id", metavar="EXTERNAL_ID", help="the partner's identifier of the user")
+        add_user(parser)
         parser.add_argument("--output", required=True, metavar="FILE", help="the archive; it must not be there yet")
-        parser.add_argument(
-            "--by", required=True, metavar="STAFF_USERNAME", help="an active account that may export, and download"
-        )
+        add_by(parser, "an active account that may export, and download")
         parser.add_argument("--language", choices=person_copy.LANGUAGES, default="en", help="of the page (default: en)")
 
     def perform(self, *, slug: str, external_id: str, output: str, by: str, language: str, **_: Any) -> Outcome:

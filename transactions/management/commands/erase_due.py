@@ -17,6 +17,7 @@ from partners.management.base import (
     whole_number,
 )
 from transactions.documents.erased_files import delete_files
+from users.management.base import add_by
 from users.models import Staff
 from users.records.retention import DueUser, due_users, erase
 from users.staff.staff import find_staff
@@ -40,7 +41,7 @@ class Command(ServiceCommand):
             metavar="N",
             help="the number of users that are due, held ones included, as the rehearsal says it",
         )
-        parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="an active account, which it names")
+        add_by(parser, "an active account, which it names")
 
     def perform(self, *, partner: str | None, confirm: int | None, by: str, **options: Any) -> Outcome:
         staff = find_staff(by)

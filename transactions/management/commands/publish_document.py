@@ -5,13 +5,13 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from partners.management.base import Outcome, ServiceCommand, find_partner, standard_input
+from partners.management.base import Outcome, ServiceCommand, standard_input
 from transactions.documents.file_types import EXTENSIONS, UNKNOWN, content_type_of
 from transactions.documents.publishing import Replacement, StorageError, UnreadableError, publish
 from transactions.documents.withdrawing import find_document
 from transactions.models import DocumentType
 from transactions.timestamps import parse_created_at
-from users.models import User
+from users.management.base import add_user, find_user
 from users.staff.staff import find_staff
 
 
@@ -19,8 +19,7 @@ class Command(ServiceCommand):
     help = "Store a file and list it among a user's documents. Each run publishes another document."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
-        parser.add_argument("external_id", metavar="EXTERNAL_ID", help="the user's externalId")
+        add_user(parser)
         parser.add_argument("file", metavar="FILE", help="the file, or - for standard input")
         parser.add_argument("--type", required=True, choices=DocumentType.values, help="the document's type")
         parser.add_argument("--title", required=True, help="the document's title, up to 200 characters")
@@ -37,10 +36,7 @@ class Command(ServiceCommand):
     def perform(self, **options: Any) -> Outcome:
         slug, external_id, name = options["slug"], options["external_id"], options["file"]
         content_type = _content_type(name, options["content_type"])
-        try:
-            user = find_partner(slug).users.get(external_id=external_id)
-        except User.DoesNotExist:
-            raise CommandError(f"Partner {slug} has no user {external_id!r}.") from None
+        user = find_user(slug, external_id)
         try:
             created_at = parse_created_at(options["created_at"]) if options["created_at"] is not None else None
         except ValueError as error:

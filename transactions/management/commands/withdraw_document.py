@@ -3,6 +3,7 @@ from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand
 from transactions.documents.withdrawing import find_document, withdraw
+from users.management.base import add_by
 from users.staff.staff import find_staff
 
 
@@ -12,7 +13,7 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("document_id", metavar="DOCUMENT_ID", help="the document's documentId")
         parser.add_argument("--reason", required=True, help="stored permanently")
-        parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="an active account that may decide")
+        add_by(parser)
 
     def perform(self, *, document_id: str, reason: str, by: str, **_: Any) -> Outcome:
         document = find_document(document_id)

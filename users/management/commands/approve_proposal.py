@@ -5,7 +5,7 @@ from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand
 from users.decisions import proposals
-from users.management.base import acting_on, add_take_over, uuid_argument
+from users.management.base import acting_on, add_by, add_take_over, uuid_argument
 from users.models import Proposal, ProposalState
 from users.staff.staff import find_staff
 
@@ -17,7 +17,7 @@ class Command(ServiceCommand):
         parser.add_argument(
             "proposal", metavar="PROPOSAL_ID", type=uuid_argument, help="as propose_user_status shows it"
         )
-        parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="the second of two people")
+        add_by(parser, "the second of two people")
         add_take_over(parser)
 
     def perform(self, *, proposal: Any, by: str, take_over: bool, **_: Any) -> Outcome:

@@ -5,7 +5,7 @@ from uuid import UUID
 from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand
-from users.management.base import acting_on, add_take_over, uuid_argument
+from users.management.base import acting_on, add_by, add_take_over, uuid_argument
 from users.models import Requirement
 from users.requirements.requirements import close_requirement
 from users.staff.staff import find_staff
@@ -16,7 +16,7 @@ class Command(ServiceCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("requirement_id", metavar="REQUIREMENT_ID", type=uuid_argument, help="the requirement's id")
-        parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="an active account that may decide")
+        add_by(parser)
         parser.add_argument("--note", default="", metavar="TEXT", help="for staff, stored permanently")
         add_take_over(parser)
 

@@ -5,7 +5,7 @@ from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand
 from users.decisions import proposals
-from users.management.base import uuid_argument
+from users.management.base import add_by, uuid_argument
 from users.models import Proposal
 from users.staff.staff import find_staff
 
@@ -17,7 +17,7 @@ class Command(ServiceCommand):
         parser.add_argument(
             "proposal", metavar="PROPOSAL_ID", type=uuid_argument, help="as propose_user_status shows it"
         )
-        parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="an active account that may decide")
+        add_by(parser)
         parser.add_argument("--note", required=True, help="why; stored permanently")
 
     def perform(self, *, proposal: Any, by: str, note: str, **_: Any) -> Outcome:

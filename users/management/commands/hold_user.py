@@ -2,7 +2,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand
-from users.management.base import find_user
+from users.management.base import add_by, add_user, find_user
 from users.records.holds import place_hold
 from users.staff.staff import find_staff
 
@@ -11,10 +11,9 @@ class Command(ServiceCommand):
     help = "Keeps a user's records, whatever the clock of their retention says, until another person releases the hold."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
-        parser.add_argument("external_id", metavar="EXTERNAL_ID", help="the partner's identifier of the user")
+        add_user(parser)
         parser.add_argument("--reason", required=True, help="stored with the user's records")
-        parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="an active account that may decide")
+        add_by(parser)
 
     def perform(self, *, slug: str, external_id: str, reason: str, by: str, **_: Any) -> Outcome:
         user = find_user(slug, external_id)

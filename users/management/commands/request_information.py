@@ -3,7 +3,7 @@ from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand, whole_number
 from partners.rfc_3339 import format_timestamp
-from users.management.base import acting_on, add_take_over, find_user
+from users.management.base import acting_on, add_by, add_take_over, add_user, find_user
 from users.models import RequirementCode
 from users.models.columns import FIELD_NAMES
 from users.models.requirement_triggers import MAX_DUE_DAYS
@@ -15,8 +15,7 @@ class Command(ServiceCommand):
     help = "Asks a partner for information about a user: opens a requirement, with the rules of the back office."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
-        parser.add_argument("external_id", metavar="EXTERNAL_ID", help="the partner's identifier of the user")
+        add_user(parser)
         parser.add_argument("--code", required=True, choices=RequirementCode.values, help="what is needed")
         parser.add_argument(
             "--field",
@@ -35,7 +34,7 @@ class Command(ServiceCommand):
             metavar="DAYS",
             help=f"1 to {MAX_DUE_DAYS}; {DEFAULT_DUE_DAYS} by default",
         )
-        parser.add_argument("--by", required=True, metavar="STAFF_USERNAME", help="an active account that may decide")
+        add_by(parser)
         add_take_over(parser)
 
     def perform(
