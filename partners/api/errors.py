@@ -20,7 +20,7 @@ MALFORMED_JSON = "The body is not valid JSON in UTF-8."
 
 
 CONTENT_ENCODING = "Unsupported Content-Encoding: send the body as it is, without compression."
-# What is wrong with a field, for programs: contract, section 12.
+# What is wrong with a field, for programs: contract, section 1.
 FIELD_ERROR_CODES = (
     "required",
     "unknown",

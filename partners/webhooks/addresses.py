@@ -171,7 +171,7 @@ def allows_loopback() -> bool:
 
 
 def parse(url: str) -> Target:
-    """Return the parts of a URL. Raises ValidationError, with a code of the contract's (section 12)."""
+    """Return the parts of a URL. Raises ValidationError, with a code of the contract's (section 1)."""
     if len(url) > MAX_URL_LENGTH:
         message = _("The URL is longer than %(limit)s characters.") % {"limit": MAX_URL_LENGTH}
         raise ValidationError(message, code="length")

@@ -49,7 +49,7 @@ Rule = Callable[[Any], str]
 class LineProblem(ValueError):  # noqa: N818 - a finding about the input, not an error of the program
     """What is wrong with a line or a value, without the value.
 
-    field: the one concerned, such as from.amount; empty for the line as a whole. code: of section 12.
+    field: the one concerned, such as from.amount; empty for the line as a whole. code: of section 1.
     """
 
     def __init__(self, problem: str, field: str = "", code: str = "format") -> None:

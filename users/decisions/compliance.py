@@ -279,7 +279,7 @@ def refusal_of(act: Callable[[], object]) -> str:
         return str(refused)
     except DatabaseError as error:
         # Its text may have values of the row.
-        log.warning("decision_failed", sqlstate=statements.sqlstate(error))
+        log.warning("decision failed", sqlstate=statements.sqlstate(error))
         return _("The database refused this: nothing has changed. Try again.")
     return ""
 

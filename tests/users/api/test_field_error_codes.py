@@ -1,4 +1,4 @@
-"""Each of fieldErrors has a code for programs: contract, section 12."""
+"""Each of fieldErrors has a code for programs: contract, section 1."""
 
 import json
 import uuid

@@ -141,7 +141,7 @@ In another terminal, so that invitations of create_staff, for example, have this
 To sign and send a request with the key of the sandbox there:
   export PSI_BASE_URL={base_url} PSI_API_KEY={sandbox["apiKey"]} PSI_SECRET={sandbox["secret"]}
   .venv/bin/python manage.py call GET /v1/ping --base-url {base_url}
-To receive webhooks on https://localhost:8443/, as step 9 of the walk does:
+To receive webhooks on https://localhost:8443/, as step 9 of /docs/go-live does:
   export TLS_CERT={certificates}/cert.pem TLS_KEY={certificates}/key.pem
 The service's log: {LOG.relative_to(settings.BASE_DIR)}""")
 
