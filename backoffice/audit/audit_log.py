@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -117,19 +118,22 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         return [export, *super().get_urls()]
 
     def export(self, request: HttpRequest) -> HttpResponseBase:
-        """Send the list, with the filters of the form, as CSV; the export is in the log before its first byte."""
+        """Send the list, with the search and the filters of the form, as CSV.
+
+        The export is in the log before its first byte, without what was searched for: it may be a person's name.
+        """
         if not self.has_view_permission(request):
             raise PermissionDenied
         if request.method != "POST":
             return redirect("admin:partners_auditentry_changelist")
-        names = [one.parameter_name for one in self.list_filter]
+        names = [SEARCH_VAR, *(one.parameter_name for one in self.list_filter)]
         given = {name: request.POST[name] for name in names if request.POST.get(name)}
         back = reverse("admin:partners_auditentry_changelist", query=given)
         if (redirection := require_fresh_factor(request, download_back=back)) is not None:
             return redirection
         request.GET = QueryDict(urlencode(given))
         entries = self.get_changelist_instance(request).get_queryset(request)
-        filters = ", ".join(f"{name} {value}" for name, value in given.items())
+        filters = ", ".join("search" if name == SEARCH_VAR else f"{name} {value}" for name, value in given.items())
         audit.record(AuditEntry.EXPORTED, detail={"filters": filters or None})
         return downloads.download(
             request,

@@ -70,7 +70,7 @@ class CaseListAdmin(CaseActionsAdmin):
         return [path("", self.admin_site.admin_view(self.changelist_view), name=name)]
 
     def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Attach the codes of the risk flags, the claim and the possible buttons to each user, in two statements."""
+        """Attach the codes of the risk flags, the claim and the possible buttons to each user, in one statement."""
         staff = staff_of(request)
         codes = risk_flag_codes(rows, sees_identity=staff.has_perm(IDENTITY_PERMISSION)) if rows else {}
         for user in rows:

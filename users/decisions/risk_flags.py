@@ -187,9 +187,10 @@ def having_flag(users: QuerySet[User], code: FlagCode) -> QuerySet[User]:
 
 
 def risk_flag_codes(users: Collection[User], *, sees_identity: bool = True) -> dict[UUID, list[FlagCode]]:
-    """The codes of the risk flags of each of these users, the gravest first, in one statement."""
+    """The codes of the risk flags of each of these users, the gravest first, in one statement; none of erased users."""
     stored = with_risk_flags(User.objects.filter(pk__in=[user.pk for user in users]), sees_identity=sees_identity)
-    return {pk: [FlagCode(code) for code in codes] for pk, codes in stored.values_list("pk", "flag_codes")}
+    found = dict(stored.values_list("pk", "flag_codes"))
+    return {user.pk: [FlagCode(code) for code in found.get(user.pk, ())] for user in users}
 
 
 def _conditions() -> Mapping[FlagCode, Q]:
@@ -232,7 +233,8 @@ def _flag(code: FlagCode, user: User, decisions: Mapping[FlagCode, StatusChange]
     others = {"pk": user.pk, "is_sandbox": user.is_sandbox}
     match code:
         case FlagCode.PREVIOUSLY_REJECTED | FlagCode.PREVIOUSLY_SUSPENDED:
-            return RiskFlag(code, _data_of_decision(decisions[code]), decision=decisions[code])
+            decision = decisions.get(code)
+            return RiskFlag(code, _data_of_decision(decision), decision=decision) if decision else None
         case FlagCode.SAME_PERSON:
             return _shared(code, same_person(Value(user.name_key), user.date_of_birth, **others))
         case FlagCode.SAME_EMAIL:

@@ -1,6 +1,8 @@
 """allauth's forms, stricter about codes."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from allauth.core import context
@@ -15,6 +17,17 @@ from django.core.exceptions import ValidationError
 from users.staff_login import lock_out
 from users.staff_login.allauth_internals import factors_key
 from users.staff_login.sign_ins import LIMIT, record_refusal
+
+
+@contextmanager
+def _recording(user: Any, cause: str) -> Iterator[None]:
+    """Record a refused factor, and say for how long factors are refused after too many. cause: of REFUSALS."""
+    try:
+        with lock_out.saying_when(context.request, "login_failed", factors_key(user)):
+            yield
+    except ValidationError as error:
+        record_refusal(context.request, LIMIT if error.code == lock_out.CODE else cause, user.get_username())
+        raise
 
 
 class _SingleUseCode:
@@ -33,13 +46,8 @@ class _SingleUseCode:
 
     def clean_code(self) -> str:
         """The code. Raises ValidationError for a wrong or used one, and after too many (ACCOUNT_RATE_LIMITS)."""
-        try:
-            with lock_out.saying_when(context.request, "login_failed", factors_key(self.user)):
-                return self._clean_code()
-        except ValidationError as error:
-            cause = LIMIT if error.code == lock_out.CODE else "code"
-            record_refusal(context.request, cause, self.user.get_username())
-            raise
+        with _recording(self.user, "code"):
+            return self._clean_code()
 
     def _clean_code(self) -> str:
         code: str = super().clean_code()  # type: ignore[misc]
@@ -60,23 +68,23 @@ class ReauthenticateForm(_SingleUseCode, base.ReauthenticateForm):  # type: igno
     """The code of a later verification."""
 
 
-class _LimitedPasskey:
-    """Says for how long a passkey is refused as a second factor, after too many codes or passkeys."""
+class _RecordedPasskey:
+    """Records a passkey that is refused as a second factor."""
 
     user: Any
 
     def clean_credential(self) -> Authenticator:
         """The passkey. Raises ValidationError for a wrong one, and after too many (ACCOUNT_RATE_LIMITS)."""
-        with lock_out.saying_when(context.request, "login_failed", factors_key(self.user)):
+        with _recording(self.user, "passkey"):
             credential: Authenticator = super().clean_credential()  # type: ignore[misc]
             return credential
 
 
-class AuthenticatePasskeyForm(_LimitedPasskey, webauthn.AuthenticateWebAuthnForm):  # type: ignore[misc]
+class AuthenticatePasskeyForm(_RecordedPasskey, webauthn.AuthenticateWebAuthnForm):  # type: ignore[misc]
     """The passkey at login, after the password."""
 
 
-class ReauthenticatePasskeyForm(_LimitedPasskey, webauthn.ReauthenticateWebAuthnForm):  # type: ignore[misc]
+class ReauthenticatePasskeyForm(_RecordedPasskey, webauthn.ReauthenticateWebAuthnForm):  # type: ignore[misc]
     """The passkey of a later verification."""
 
 

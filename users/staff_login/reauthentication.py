@@ -38,7 +38,12 @@ def require_fresh_factor(
     # Otherwise the POST of an earlier request could be executed.
     take_kept(request)
     if request.method == "POST":
-        state = {"path": request.path, "post": request.POST.urlencode(), "at": time.time(), "back": download_back}
+        state = {
+            "address": request.get_full_path(),
+            "post": request.POST.urlencode(),
+            "at": time.time(),
+            "back": download_back,
+        }
         keep_for_reauthentication(request, resume, state)
     # The page that asks says so.
     request.session[ASKED] = {"path": request.get_full_path(), "minutes": within // 60}
@@ -64,16 +69,18 @@ def resume_kept(request: HttpRequest, target: str) -> HttpResponseBase:
 
 
 def _resume(request: HttpRequest, state: dict[str, Any], target: str | None) -> HttpResponseBase:
-    if target != state["path"] or time.time() - state["at"] > FRESH_SECONDS:
+    if target != state["address"] or time.time() - state["at"] > FRESH_SECONDS:
         # The person has moved on to another page.
         return redirect(target or "admin:index")
     if state["back"]:
         request.session[_DOWNLOAD] = state
         return redirect(reverse("staff_download", query={REDIRECT_FIELD_NAME: state["back"]}))
+    path, _, query = state["address"].partition("?")
     request.method = "POST"
-    request.path = request.path_info = state["path"]
-    request.POST = QueryDict(state["post"])
-    request.resolver_match = match = resolve(state["path"])
+    request.path = request.path_info = path
+    request.META["QUERY_STRING"] = query
+    request.GET, request.POST = QueryDict(query), QueryDict(state["post"])
+    request.resolver_match = match = resolve(path)
     response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
     return response
 
@@ -86,4 +93,4 @@ def take_download(request: HttpRequest) -> tuple[str, QueryDict] | None:
     values = QueryDict(state["post"], mutable=True)
     # The page has a token of its own.
     values.pop("csrfmiddlewaretoken", None)
-    return state["path"], values
+    return state["address"], values

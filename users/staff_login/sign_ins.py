@@ -24,6 +24,7 @@ LIMIT = "limit"
 REFUSALS = {
     "password": audit.register("signIn.refusedPassword", _("Sign-in refused: wrong password")),
     "code": audit.register("signIn.refusedCode", _("Sign-in refused: wrong code")),
+    "passkey": audit.register("signIn.refusedPasskey", _("Sign-in refused: wrong passkey")),
     "account": audit.register("signIn.refusedAccount", _("Sign-in refused: account without access")),
     "passwordLogin": audit.register("signIn.refusedPasswordLogin", _("Sign-in refused: not by the provider")),
     LIMIT: audit.register("signIn.lockedOut", _("Sign-in locked after too many attempts")),

@@ -1,5 +1,7 @@
 """The audit log: who did what, by commands, in the admin and at the login."""
 
+import csv
+import io
 import json
 import re
 from typing import Any
@@ -98,6 +100,10 @@ def test_the_page(settings: Settings) -> None:
     sent: Any = client.post("/admin/partners/auditentry/export/", {"actor": "olivia"})
     assert b"partner.created" in b"".join(sent.streaming_content)
     assert latest().action == "auditLog.exported"
+    sent = client.post("/admin/partners/auditentry/export/", {"q": "acme"})
+    assert latest().detail["filters"] == "search"
+    [_, *rows] = csv.reader(io.StringIO(b"".join(sent.streaming_content).decode()))
+    assert len(rows) == 1
 
 
 def test_audit_log_command() -> None:

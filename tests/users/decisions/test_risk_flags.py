@@ -348,6 +348,17 @@ def test_finding_the_flags_of_a_page_of_users_takes_one_statement(
         assert risk_flag_codes([]) == {}
 
 
+def test_a_user_who_changes_while_the_page_is_made_has_fewer_flags(make: Make) -> None:
+    """A colleague reinstates the user, or the records are erased, after the user was read."""
+    user = make()
+    move(user, Status.ACTIVE, Status.SUSPENDED)
+    read_before = User.objects.get(pk=user.pk)
+    move(user, Status.ACTIVE)
+    assert codes(user) == {FlagCode.PREVIOUSLY_SUSPENDED}
+    assert risk_flags_for(read_before) == []
+    assert risk_flags_for(factories.UserFactory.build()) == []
+
+
 def test_the_flags_of_a_user_take_a_statement_and_one_for_each_that_names_other_rows(
     make: Make, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:

@@ -249,6 +249,15 @@ PASSKEY = {
 }
 
 
+def test_a_wrong_passkey_as_second_factor_is_recorded() -> None:
+    staff = enrolled()
+    client, _ = log_in(staff)
+    refused = client.post(CODE, {"credential": json.dumps(PASSKEY)})
+    assert refused.status_code == 200
+    entry = AuditEntry.objects.latest("id")
+    assert (entry.action, entry.actor) == ("signIn.refusedPasskey", staff.username)
+
+
 def test_five_wrong_codes_close_an_account_from_any_address() -> None:
     staff = enrolled()
     for number in range(1, 6):

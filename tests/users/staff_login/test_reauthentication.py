@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
+from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
@@ -44,7 +46,7 @@ def confirm(client: Client, asked: Any, code: str = "") -> Any:
     """Answers the page that asks for the factor."""
     path, _, query = asked.headers["Location"].partition("?next=")
     assert path == CONFIRM
-    return client.post(path, {"code": code or totp.code(periods=1), "next": query.replace("%2F", "/")})
+    return client.post(path, {"code": code or totp.code(periods=1), "next": unquote(query)})
 
 
 def test_a_factor_of_the_login_is_fresh_for_a_quarter_of_an_hour(partner: Partner) -> None:
@@ -111,6 +113,19 @@ def test_a_wrong_code_issues_nothing(partner: Partner) -> None:
     assert not ApiKey.objects.exists()
 
 
+def test_what_waits_is_done_at_an_address_with_a_query() -> None:
+    """Where a row of a filtered list leads, the address has the filters, and the form is sent to it."""
+    administrator = enrolled(role="administrator")
+    client, colleague = inside(administrator), reviewer()
+    grow_stale(client)
+    page = reverse("admin:users_staff_change", args=(colleague.pk,), query={"_changelist_filters": "q=ada&p=2"})
+    form = {"email": colleague.email, "groups": [Group.objects.get(name="auditor").pk]}
+    response = confirm(client, client.post(page, form))
+    assert [group.name for group in colleague.groups.all()] == ["auditor"]
+    assert response.status_code == 302
+    assert "q=ada&p=2" in response.headers["Location"]
+
+
 def test_the_password_is_no_factor() -> None:
     client = inside(enrolled())
     page = client.get(CONFIRM).content.decode()
@@ -132,7 +147,7 @@ def test_what_waits_is_kept_without_the_processs_environment(partner: Partner) -
     issue(client, partner)
     kept = client.session["account_reauthentication_state"]
     assert kept.keys() == {"callback", "state"}
-    assert kept["state"].keys() == {"path", "post", "at", "back"}
+    assert kept["state"].keys() == {"address", "post", "at", "back"}
 
 
 @pytest.mark.parametrize(
