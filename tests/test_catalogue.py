@@ -114,6 +114,33 @@ def _marked_in_template(path: Path) -> Iterator[str]:
             yield re.sub(r"\{\{\s*(\w+)\s*\}\}", r"%(\1)s", single)
 
 
+def _run_at_import(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that run when the module is imported."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield child
+            yield from _run_at_import(child)
+
+
+@pytest.mark.parametrize("folder_name", APPS)
+def test_no_module_translates_when_it_is_imported(folder_name: str) -> None:
+    """The language would be that of the start."""
+    found = []
+    for path in (Path(settings.BASE_DIR) / folder_name).rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        at_once = {
+            name.asname or name.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module == "django.utils.translation"
+            for name in node.names
+            if name.name in {"gettext", "ngettext", "pgettext", "npgettext"}
+        }
+        for node in _run_at_import(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in at_once:
+                found.append(f"{path}:{node.lineno}")
+    assert found == []
+
+
 @pytest.mark.parametrize("folder_name", [*APPS, "templates"])
 def test_the_catalogue_has_each_marked_string(folder_name: str) -> None:
     known = {entry[name] for entry in ENTRIES for name in ("msgid", "msgid_plural") if name in entry}

@@ -16,6 +16,7 @@ from uuid import UUID
 from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from backoffice.exports.downloads import in_chunks
 from backoffice.exports.evidence_manifest import NO_FILE, File, Manifest
@@ -48,16 +49,14 @@ _BASIS = {
     "openSeconds": "open_seconds",
     "data": "data",
 }
-_PROPOSAL_BASIS = {
-    "at": "created_at",
-    "by": "by__username",
-    "from": "from_status",
-    "to": "to_status",
-    "shown": "was_shown",
-    "openSeconds": "open_seconds",
-    "data": "data",
+_PROPOSAL_BASIS = _BASIS | {"by": "by__username", "from": "from_status", "to": "to_status"}
+_SEEN_FOR: Words = {
+    "what": {
+        "decision": gettext_lazy("Decision"),
+        "review": pgettext_lazy("evidence pack", "Review"),
+        "proposal": gettext_lazy("Proposal"),
+    }
 }
-_SEEN_FOR: Words = {"what": {"decision": _("Decision"), "review": _("Review"), "proposal": _("Proposal")}}
 _REQUIREMENT = {
     "requirementId": "id",
     "at": "created_at",

@@ -8,15 +8,17 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 from django.test import Client
+from django.urls import reverse
 from psycopg.errors import LockNotAvailable
 from pytest_django import DjangoAssertNumQueries
 
 from tests import factories
+from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import PartnerClient, Response
 from tests.support.plans import UNORDERED, planning_without
 from tests.support.staff import ROLES, client_as, client_of, hidden_version, words
 from users.cases import claims
-from users.decisions import bulk_approval
+from users.decisions import bulk_approval, proposals
 from users.models import Status, StatusChange, User
 
 USERS = "/admin/users/user/"
@@ -286,6 +288,19 @@ def test_a_decision_that_was_refused_still_comes_back_to_the_users_page(make: Ma
     page = unescape(refused.content.decode())
     assert 'name="decided_on" value="user"' in page
     assert 'name="decided_on"' not in text_of(client, f"/admin/cases/{user.pk}/")
+
+
+def test_a_proposal_that_is_declined_on_the_users_page_leads_back_to_it(make: Make) -> None:
+    user, reviewer = make(), factories.StaffFactory.create(role="reviewer")
+    with no_rules_left():
+        set_rule("always")
+        proposal = proposals.propose(user=user, to_status=Status.ACTIVE, by=reviewer, reason="Seen.")
+        client = client_of(reviewer)
+        form = text_of(client, page_of(user)).partition("/proposal/decline/")[2].partition("</form>")[0]
+        assert 'name="decided_on" value="user"' in form
+        sent = {"proposal": str(proposal.pk), "note": "Not yet.", "decided_on": "user"}
+        response = client.post(reverse("backoffice_decline_proposal", args=(user.pk,)), sent)
+        assert response.headers["Location"] == page_of(user)
 
 
 @pytest.mark.parametrize("role", sorted(READERS))
