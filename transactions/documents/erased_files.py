@@ -9,19 +9,26 @@ from transactions.models import ErasedFile
 log = structlog.get_logger("transactions.documents.erased_files")
 
 
+# A storage that fails as often is not asked for the other files: each may wait for seconds.
+MAX_FAILURES = 3
+
+
 def delete_files(*, using: str) -> int:
     """Delete them; returns how many are left, because the storage failed: for the next run.
 
     using: the alias of the owner's connection.
     """
-    left = 0
-    for erased in ErasedFile.objects.using(using).order_by("storage_name"):
+    waiting = ErasedFile.objects.using(using).order_by("storage_name")
+    failures = 0
+    for erased in waiting:
         try:
             # A file that is not there is no failure.
             storages[STORAGE].delete(erased.storage_name)
         except OSError as error:
-            left += 1
+            failures += 1
             log.warning("a file of an erased document is left", file=erased.storage_name, exc_info=error)
+            if failures == MAX_FAILURES:
+                break
         else:
             erased.delete()
-    return left
+    return waiting.count() if failures else 0

@@ -113,9 +113,9 @@ class ImportCommand(ServiceCommand):
     def _import(self, worker: Executor, options: Mapping[str, Any]) -> None:
         create = partial(ImportRun.objects.create, kind=self.kind, source=self.source.name, size_bytes=self.source.size)
         run = None if self.is_dry_run else worker.submit(create).result().pk
-        self.importer = self.importing(run=run, worker=worker, options=options)
         state = RunState.FAILED
         try:
+            self.importer = self.importing(run=run, worker=worker, options=options)
             for rejected in self.importer.run(self._lines()):
                 self._report(rejected)
             if not self.failure:

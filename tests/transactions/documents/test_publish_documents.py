@@ -165,6 +165,7 @@ def test_files_may_be_elsewhere(line: Make, tmp_path: Path) -> None:
     assert run(*command).errors == "line 1: file not found\n"
     assert outcome(*command, "--files", str(tmp_path))["published"] == 1
     assert run(*command, "--files", str(tmp_path / "none")).errors == "CommandError: --files is not a folder.\n"
+    assert ImportRun.objects.latest("id").state == RunState.FAILED
 
 
 def test_a_compressed_manifest_is_refused_with_what_reads_it(tmp_path: Path, committed_partner: Partner) -> None:

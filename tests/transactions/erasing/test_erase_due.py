@@ -21,6 +21,7 @@ from tests.conftest import database_url
 from tests.support.ageing import date_back
 from tests.support.commands import outcome, printed, refusal, run
 from tests.support.documents import add_document, path_of
+from transactions.documents import erased_files
 from transactions.documents.downloads import STORAGE
 from transactions.management.commands import erase_due
 from transactions.models import ErasedFile
@@ -151,6 +152,44 @@ def test_files_that_could_not_be_deleted_go_in_the_next_run(
     assert path_of(folder, document).exists()
     assert erase(committed_partner, by, "--confirm", "0")["erased"] == 0
     assert not path_of(folder, document).exists()
+
+
+def test_a_storage_that_fails_is_not_asked_for_every_file(
+    committed_partner: Partner, by: Staff, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def fail(name: str) -> None:
+        asked.append(name)
+        raise OSError("The storage is away.")
+
+    for user in old_users(committed_partner, 6):
+        add_document(user, created_at=LONG_AGO)
+    monkeypatch.setattr(erase_due, "BATCH", 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(storages[STORAGE], "delete", fail)
+        told = refusal("erase_due", "--partner", committed_partner.slug, "--confirm", "6", "--by", by.username)
+    assert told.startswith("6 of 6 were erased; 6 files could not be deleted")
+    # Once for the first batch, and once at the end.
+    assert len(asked) <= 2 * erased_files.MAX_FAILURES
+    erase(committed_partner, by, "--confirm", "0")
+    assert not ErasedFile.objects.exists()
+
+
+def test_files_of_a_disk_that_is_not_mounted_are_not_taken_for_deleted(
+    committed_partner: Partner, by: Staff, folder: Path
+) -> None:
+    [user] = old_users(committed_partner, 1)
+    document = add_document(user, created_at=LONG_AGO)
+    folder.rename(folder.with_name("elsewhere"))
+    folder.mkdir()
+    told = refusal("erase_due", "--partner", committed_partner.slug, "--confirm", "1", "--by", by.username)
+    assert "1 files could not be deleted" in told
+    folder.rmdir()
+    folder.with_name("elsewhere").rename(folder)
+    erase(committed_partner, by, "--confirm", "0")
+    assert not path_of(folder, document).exists()
+    assert not ErasedFile.objects.exists()
 
 
 def test_a_run_is_stopped_between_two_users_and_resumed(

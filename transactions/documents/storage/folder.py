@@ -24,6 +24,13 @@ class DocumentFolder(FileSystemStorage):
             raise OSError("Not a regular file.")
         return File(file)
 
+    def delete(self, name: str) -> None:
+        """Remove a file; one that is not there is no failure, but a disk that is not mounted is."""
+        # An unmounted mount point is a folder too.
+        if not Path(self.path(name)).parent.is_dir():
+            raise NotADirectoryError("The folder of the document does not exist.")
+        super().delete(name)
+
     def _save(self, name: str, content: IO[Any]) -> str:
         saved = str(super()._save(name, content))  # type: ignore[misc]
         path = Path(self.path(saved))

@@ -90,6 +90,6 @@ class Command(ServiceCommand):
                     break
                 erased += erase(user.user_id, by=staff, context=context, using=self.owner)
                 progress.update()
-                if number % BATCH == 0:
+                if number % BATCH == 0 and not left:
                     left = delete_files(using=self.owner)
         return erased, delete_files(using=self.owner) if users else left
