@@ -125,7 +125,7 @@ def _run_at_import(node: ast.AST) -> Iterator[ast.AST]:
 @pytest.mark.parametrize("folder_name", APPS)
 def test_no_module_translates_when_it_is_imported(folder_name: str) -> None:
     """The language would be that of the start."""
-    found = []
+    found: list[str] = []
     for path in (Path(settings.BASE_DIR) / folder_name).rglob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         at_once = {
@@ -135,9 +135,8 @@ def test_no_module_translates_when_it_is_imported(folder_name: str) -> None:
             for name in node.names
             if name.name in {"gettext", "ngettext", "pgettext", "npgettext"}
         }
-        for node in _run_at_import(tree):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in at_once:
-                found.append(f"{path}:{node.lineno}")
+        calls = (node for node in _run_at_import(tree) if isinstance(node, ast.Call))
+        found += [f"{path}:{one.lineno}" for one in calls if isinstance(one.func, ast.Name) and one.func.id in at_once]
     assert found == []
 
 

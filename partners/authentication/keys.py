@@ -147,6 +147,8 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
     if not timedelta() <= overlap <= MAX_OVERLAP:
         raise ValueError(f"The overlap must be from 0 to {MAX_OVERLAP // timedelta(hours=1)} hours.")
     with transaction.atomic():
+        # Before the key, as wherever both are locked.
+        Partner.objects.select_for_update(no_key=True).get(pk=record.partner_id)
         old = ApiKey.objects.select_for_update().get(pk=record.pk)
         # A statement of its own: one that waited for the lock compares with the time when it began.
         if not ApiKey.objects.filter(in_force(), pk=record.pk).exists():

@@ -28,6 +28,7 @@ STATUS_OF_SIGNALS = 128
 # The keys are SQLSTATEs.
 _REFUSALS = {
     "25006": "The database is read-only: does DATABASE_URL name a standby?",
+    "40P01": "Another session was in the way (deadlock): run it again.",
     "42501": "The database's role lacks privileges: `migrate` and `setup_database_roles` set them; they need"
     " OWNER_DATABASE_URL.",
     "42P01": "The database does not have this version's tables: run `migrate` first.",

@@ -27,8 +27,8 @@ class _Answer:
 
 def check_proxy(url: str) -> Found:
     """Check the proxy at an https URL by unsigned requests."""
-    parts = urlsplit(url)
     try:
+        parts = urlsplit(url)
         with closing(
             HTTPSConnection(
                 parts.hostname or "", parts.port, timeout=TIMEOUT_SECONDS, context=ssl.create_default_context()
@@ -40,7 +40,8 @@ def check_proxy(url: str) -> Found:
     except ssl.SSLCertVerificationError as error:
         text = f"The certificate is not valid: {error.verify_message}."
         return Found(Result.FAILURE, text, "Renew it, with its whole chain.")
-    except (OSError, HTTPException) as error:
+    # Of a port or a host name that cannot be: ValueError.
+    except (OSError, HTTPException, ValueError) as error:
         return Found(Result.FAILURE, f"No answer over TLS: {type(error).__name__}.", "Check name, port and proxy.")
     return _problem(answers) or _certificate(str(certificate["notAfter"]))
 

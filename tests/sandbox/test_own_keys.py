@@ -5,6 +5,8 @@ from http.client import IncompleteRead
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from partners.api.idempotency import ALREADY_RECEIVED
@@ -96,6 +98,16 @@ def test_an_eleventh_key_is_a_conflict(sandbox: PartnerClient, sandbox_partner: 
     # Without an overlap they are as many as before.
     client, _ = rotate(sandbox, overlapHours=0)
     assert client.get(PING).status == 200
+
+
+def test_the_partner_is_locked_before_the_key(sandbox: PartnerClient) -> None:
+    """As a revocation does: the other order could be a deadlock with one at the same time."""
+    with CaptureQueriesContext(connection) as queries:
+        rotate(sandbox)
+    reads = [query["sql"] for query in queries if query["sql"].startswith("SELECT")]
+    locks = [sql for sql in reads if sql.endswith(("FOR UPDATE", "FOR NO KEY UPDATE"))]
+    assert "partners_partner" in locks[0]
+    assert "partners_apikey" in locks[1]
 
 
 def test_the_key_that_signed_is_rotated_alone(sandbox: PartnerClient, sandbox_partner: Partner) -> None:

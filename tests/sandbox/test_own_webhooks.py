@@ -25,7 +25,8 @@ from partners.models import (
     WebhookEndpoint,
     WebhookSecret,
 )
-from partners.webhooks import addresses, endpoints
+from partners.monitoring.request_context import request_context
+from partners.webhooks import addresses, delivering, endpoints
 from sandbox import webhook_views
 from tests import factories
 from tests.support.client import PartnerClient, Response, Transport, now
@@ -327,6 +328,26 @@ def test_a_receiver_that_is_silent_ends_a_test_before_five_seconds(
         }
     finally:
         released.set()
+
+
+def test_what_a_test_does_in_the_database_ends_with_the_requests_time(
+    sandbox: PartnerClient, loopback: None, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webhook = add(sandbox, receiver.url)
+    deadlines: list[float] = []
+    for name in ("begin_test", "record"):
+        done = getattr(delivering, name)
+
+        def noted(*args: Any, done: Any = done, **kwargs: Any) -> Any:
+            assert request_context.deadline is not None
+            deadlines.append(request_context.deadline)
+            return done(*args, **kwargs)
+
+        monkeypatch.setattr(delivering, name, noted)
+    assert sandbox.post(item(webhook, "/test"), {}).status == 200
+    begun, recorded = deadlines
+    # The receiver's time does not count.
+    assert begun < recorded
 
 
 def test_a_disabled_webhook_is_tested_too(sandbox: PartnerClient, loopback: None, receiver: Receiver) -> None:

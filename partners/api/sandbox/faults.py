@@ -63,7 +63,7 @@ def simulate(fault: Fault | None, partner_id: int) -> None:
 
 def wait(partner_id: int) -> None:
     """Be slow. Raises UnavailableError where too many requests are."""
-    with slow_slot(partner_id):
+    with slow_slot(partner_id), request_context.without_deadline():
         time.sleep(SLOW_SECONDS)
 
 
@@ -83,8 +83,7 @@ def slow_slot(partner_id: int, wait_seconds: float = 0.0) -> Iterator[None]:
             raise UnavailableError
         _slow_partners.add(partner_id)
     try:
-        with request_context.without_deadline():
-            yield
+        yield
     finally:
         with _slow_requests:
             _slow_partners.remove(partner_id)

@@ -18,10 +18,11 @@ class Command(ServiceCommand):
         parser.add_argument("--description", default="", help="what it is for, up to 200 characters")
 
     def perform(self, *, slug: str, url: str, types: list[str] | None, description: str, **_: Any) -> Outcome:
-        partner = find_partner(slug)
         with naming_the_setting():
-            endpoint, secret = endpoints.add_endpoint(
-                partner=partner, url=url, types=types or (), description=description
+            # It resolves a name: before the first statement, with which the transaction begins.
+            checked = endpoints.checked_url(url)
+            endpoint, secret = endpoints.create_endpoint(
+                partner=find_partner(slug), url=checked, types=types or (), description=description
             )
         return Outcome(
             {"webhookId": str(endpoint.pk), "url": endpoint.url, "types": endpoint.types, "secret": secret},

@@ -267,8 +267,11 @@ def test_the_proxy_is_checked_where_its_url_is_given(
     assert text in line[1]
 
 
-def test_a_proxy_that_does_not_answer_is_a_failure() -> None:
-    assert check_proxy("https://127.0.0.1:9").result == "failure"
+@pytest.mark.parametrize(
+    "url", ["https://127.0.0.1:9", "https://h.example:99999", "https://h.example:x", "https://a..b", "https://[::1"]
+)
+def test_a_proxy_that_does_not_answer_is_a_failure(url: str) -> None:
+    assert check_proxy(url).result == "failure"
 
 
 def test_a_url_without_tls_is_refused() -> None:
