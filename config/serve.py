@@ -1,6 +1,5 @@
 """The server's entry point: `python -m config.serve` serves config.wsgi on HOST:PORT, by granian with one worker."""
 
-import os
 import socket
 import sys
 
@@ -36,7 +35,8 @@ def main() -> None:
         # granian would share the port with another granian.
         socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
     except OSError as error:
-        sys.exit(f"Configuration: HOST, PORT: cannot listen on {host}:{port}: {os.strerror(error.errno or 0)}.")
+        reason = (error.strerror or str(error)).partition(" (while attempting")[0]
+        sys.exit(f"Configuration: HOST, PORT: cannot listen on {host}:{port}: {reason}.")
     Granian(
         "config.wsgi:application",
         address=host,

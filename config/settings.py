@@ -324,8 +324,6 @@ SOCIALACCOUNT_ADAPTER = "users.staff_oidc.adapters.SocialAccountAdapter"
 # Seconds that a request to the provider waits for its answer.
 SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
 SOCIALACCOUNT_STORE_TOKENS = False
-# Pages that show a secret call it by this setting, as `partners` must not import `users`.
-REQUIRE_REAUTHENTICATION = "users.staff_login.reauthentication.require_fresh_factor"
 MFA_ADAPTER = "users.staff_login.adapters.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True

@@ -1,6 +1,4 @@
-"""Removes expired rows: idempotency records, used signatures, deliveries, requests and acts of sandbox partners, API
-keys, events.
-"""
+"""Removes rows that have served their time."""
 
 from datetime import timedelta
 
@@ -38,29 +36,28 @@ _FEEDS = "SELECT partner_id FROM partners_eventfeed WHERE purged_position < last
 _PURGE_EVENTS = "SELECT purged FROM partners_purge_events(%s, %s)"
 
 
-def purge_expired(*, batch_size: int) -> list[int]:
-    """Remove expired idempotency records (contract, section 4), signatures, deliveries, requests and acts of
-    sandbox partners (section 11), API keys that ended long ago, and events.
+def purge_expired(*, batch_size: int) -> dict[str, int]:
+    """Remove what has expired; returns how many rows of each kind, by its name in `purge_expired --json`.
 
-    Returns their numbers, in this order. Removed webhooks go when their last delivery has gone (section 10).
+    Contract, sections 4, 10 and 11. Removed webhooks go when their last delivery has gone (section 10).
     Safe while serving: each batch is a transaction of its own, and stays removed if a later one fails.
     """
-    rows = [
-        _purge(_DELETE.format(table=table, time=time, more=more, lock=lock), age, batch_size)
-        for table, time, age, more, lock in (
-            ("partners_idempotencyrecord", "completed_at", idempotency.WINDOW, "", _SKIP),
+    purged = {
+        name: _purge(_DELETE.format(table=table, time=time, more=more, lock=lock), age, batch_size)
+        for name, table, time, age, more, lock in (
+            ("idempotencyRecords", "partners_idempotencyrecord", "completed_at", idempotency.WINDOW, "", _SKIP),
             # The serving role may not update these rows, and therefore not lock them.
-            ("partners_usedsignature", "signed_at", SIGNATURE_WINDOW, "", ""),
+            ("usedSignatures", "partners_usedsignature", "signed_at", SIGNATURE_WINDOW, "", ""),
             # Deliveries come before the events, of which they leave little to do.
-            ("partners_webhookdelivery", "created_at", EVENTS_KEPT, "", _SKIP),
-            ("partners_sandboxrequest", "created_at", request_log.KEPT, "", ""),
-            ("partners_auditentry", "at", timedelta(days=SANDBOX_DAYS), _BY_SANDBOX, ""),
-            ("partners_apikey", KEY_ENDED_AT, timedelta(days=KEY_DAYS), "", ""),
+            ("webhookDeliveries", "partners_webhookdelivery", "created_at", EVENTS_KEPT, "", _SKIP),
+            ("sandboxRequests", "partners_sandboxrequest", "created_at", request_log.KEPT, "", ""),
+            ("auditEntries", "partners_auditentry", "at", timedelta(days=SANDBOX_DAYS), _BY_SANDBOX, ""),
+            ("apiKeys", "partners_apikey", KEY_ENDED_AT, timedelta(days=KEY_DAYS), "", ""),
         )
-    ]
+    }
     WebhookEndpoint.objects.filter(removed_at__isnull=False, deliveries=None).delete()
     partners = [partner_id for (partner_id,) in statements.fetch_all(_FEEDS, ())]
-    return [*rows, sum(_purge_events(partner_id, batch_size) for partner_id in partners)]
+    return purged | {"events": sum(_purge_events(partner_id, batch_size) for partner_id in partners)}
 
 
 def _purge(statement: str, age: timedelta, batch_size: int) -> int:

@@ -147,7 +147,7 @@ def update(user_id: str, profile: Profile, name: FoldedName) -> UserSummary:
 
 
 def store_names(user_ids: Sequence[uuid.UUID], names: Sequence[tuple[str, str]], folded: Sequence[FoldedName]) -> int:
-    """Store what is made of the names of users that have these names still and nothing made of them; how many had."""
+    """Store the folded names of users whose name is unchanged and not folded yet; returns how many these were."""
     columns = (user_ids, *zip(*names, strict=True), *zip(*folded, strict=True))
     return statements.run(_STORE_NAMES, [list(column) for column in columns])
 

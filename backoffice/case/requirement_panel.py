@@ -18,7 +18,7 @@ from users.profile.labels import LABELS, READING_ORDER
 from users.requirements.requirements import not_closed
 
 PERMISSION = "users.view_requirement"
-# A partner may add any number of notes; the timeline and the evidence pack have them all.
+# A requirement takes 100 responses; the timeline and the evidence pack have them all.
 MAX_RESPONSES = 10
 
 

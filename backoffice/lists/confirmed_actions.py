@@ -6,14 +6,12 @@ from functools import wraps
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.utils.module_loading import import_string
 from unfold.decorators import action
 from unfold.enums import ActionVariant
 
@@ -21,6 +19,7 @@ from backoffice.lists.pages import ReadOnlyAdmin
 from partners.models import Partner
 from partners.refusals import RefusedError
 from partners.webhooks.endpoints import HAS_CHANGED
+from users.staff_login.reauthentication import require_fresh_factor
 
 # The admin, the request, the row and the valid form.
 Act = Callable[[Any, HttpRequest, Any, Any], Any]
@@ -132,8 +131,7 @@ def verify_second_factor(request: HttpRequest) -> HttpResponse | None:
     """A redirect to the verification, for a POST by staff whose second factor is not fresh."""
     if request.method != "POST":
         return None
-    response: HttpResponse | None = import_string(settings.REQUIRE_REAUTHENTICATION)(request)
-    return response
+    return require_fresh_factor(request)
 
 
 def show_once(page: ReadOnlyAdmin, request: HttpRequest, row: Model, **context: Any) -> HttpResponse:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.enums import ActionVariant
 
+from backoffice.lists.bounded_lists import column_name
 from backoffice.lists.confirmed_actions import Act, ConfirmedAction, IssuingAction, show_once, verify_second_factor
 from backoffice.lists.date_formatting import moment
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
@@ -114,7 +115,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         """Without the times of what has not happened."""
         absent = {name for name in _TIMES if obj is not None and getattr(obj, name) is None}
         return [
-            (title, {**options, "fields": [one for one in options["fields"] if _name(one) not in absent]})
+            (title, {**options, "fields": [one for one in options["fields"] if column_name(one) not in absent]})
             for title, options in super().get_fieldsets(request, obj)
         ]
 
@@ -230,10 +231,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
 def _action_name(one: Any) -> str:
     """The method's name of an action of Unfold."""
     return str(one.action_name).removeprefix("partners_webhookendpoint_")
-
-
-def _name(column: Any) -> str:
-    return column if isinstance(column, str) else str(column.__name__)
 
 
 def secrets_of_partner(partner_id: int) -> QuerySet[WebhookSecret]:

@@ -1,1 +1,1 @@
-"""The queue: users that need a decision, and acts on several of them."""
+"""The queue: lists of users who wait, and of proposals."""

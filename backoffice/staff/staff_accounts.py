@@ -247,7 +247,7 @@ def _given(request: HttpRequest, staff: Staff, form: ReasonForm) -> dict[str, An
 
 
 def _is_possible(action_name: str, staff: Staff) -> bool:
-    """Whether the account's state leaves the act a use."""
+    """Whether the account's state allows the act: for a disabled account, only to enable it."""
     return action_name.endswith("_enable") != staff.is_active
 
 

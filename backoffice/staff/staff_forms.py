@@ -48,7 +48,7 @@ class ReasonForm(forms.Form):
 
 
 class StaffForm(forms.ModelForm):  # type: ignore[type-arg]
-    """The account of a colleague. Raises ValidationError where it would be the last administrator's no longer."""
+    """The account of a colleague. Refuses to take the role away from the last administrator."""
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

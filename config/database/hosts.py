@@ -38,7 +38,7 @@ class Hosts:
     def connect(self, parameters: dict[str, Any]) -> BoundedConnection:
         """Return a connection to the first host that accepts one. Raises psycopg.OperationalError.
 
-        None is tried that may be silent beyond the time of the request.
+        No host is tried whose silence could outlast the request's deadline.
         parameters: of psycopg's connect. A host without the role that `target_session_attrs` names accepts none.
         """
         until = time.monotonic() + CONNECT_SECONDS

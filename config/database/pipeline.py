@@ -34,9 +34,9 @@ class ResponseTimeoutError(OperationalError):
 
 
 class BoundedConnection(Connection[Any]):
-    """A connection that is closed if a response takes longer than `response_seconds` (None: no limit).
+    """A connection that is closed where a response is late, which would be taken for that to the next statement.
 
-    Or than the request has time. A late response would be taken for the response to the next statement.
+    A response may take `response_seconds` (None: no limit), and as long as the request has time.
     """
 
     response_seconds: float | None = None

@@ -154,9 +154,10 @@ class PartnerAPIView(APIView):
     # --- Reads ---
 
     def get_query(self, partner_id: int, **kwargs: Any) -> Query[Any] | None:
-        """The first query, without side effects but for a lock; None without one, and for parameters not valid.
+        """The first query; None without one, and for invalid parameters. kwargs: from the path.
 
-        kwargs: from the path.
+        A GET's only reads, as it may be sent with the one for the API key. A write's is sent in its transaction: a
+        lock, or a create's INSERT.
         """
         return None
 

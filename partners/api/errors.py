@@ -173,9 +173,6 @@ class UnavailableError(ApiError):
     headers: Mapping[str, str] = {"Retry-After": "2"}
 
 
-READ_ONLY = "25006"  # PostgreSQL's read_only_sql_transaction, as during a failover
-
-
 def exception_handler(exception: Exception, context: Mapping[str, Any]) -> HttpResponse:
     """DRF's EXCEPTION_HANDLER: the response to any exception. An unexpected one is logged, and not disclosed."""
     error = _api_error(exception)
@@ -209,5 +206,5 @@ def _api_error(exception: Exception) -> ApiError:  # noqa: PLR0911 - one for eac
             return UnauthorizedError(exception.message, exception.diagnosis)
         case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
             return UnauthorizedError()
-    is_unavailable = statements.is_unreachable(exception) or statements.sqlstate(exception) == READ_ONLY
+    is_unavailable = statements.is_unreachable(exception) or statements.sqlstate(exception) == statements.READ_ONLY
     return UnavailableError() if is_unavailable else InternalError()

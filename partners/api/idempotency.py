@@ -113,7 +113,7 @@ def perform(
     *,
     query: Query[Any] | None,
     refuse_signature_reuse: bool,
-    key_use: KeyUse = KeyUse.HONOURED,
+    key_use: KeyUse,
 ) -> StoredResponse:
     """Perform a write at most once, in one transaction with the record of it.
 
@@ -127,14 +127,9 @@ def perform(
     if key is None or key_use is not KeyUse.HONOURED:
         attempt = partial(_perform_without_key, request, effect, query, refuse_signature_reuse=refuse_signature_reuse)
         return statements.retry_rolled_back(attempt)
-    if not is_key(key):
+    if not is_uuid(key):
         raise invalid_parameter(HEADER, NOT_A_UUID)
     return statements.retry_rolled_back(partial(_perform_under_key, key.lower(), request, effect, query))
-
-
-def is_key(text: str) -> bool:
-    """Whether the text has the form of an Idempotency-Key."""
-    return is_uuid(text)
 
 
 def find_write(request: PartnerRequest, key: str) -> CompletedWrite | None:

@@ -135,6 +135,7 @@ _counter_lock = threading.Lock()
 
 @lru_cache(maxsize=1)
 def _counter() -> MemoryCounter | RedisCounter:
-    # The lock keeps threads from seeing half-imported modules, and from counting by two counters.
+    # The lock keeps threads from seeing half-imported modules. Of simultaneous first requests each may have a counter
+    # of its own, once.
     with _counter_lock:
         return RedisCounter(settings.REDIS_URL) if settings.REDIS_URL else MemoryCounter()

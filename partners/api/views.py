@@ -19,6 +19,7 @@ from partners.api.schema import IDEMPOTENCY_KEY, error_responses, success
 from partners.api.serializers import CompletedWriteSerializer, PingSerializer
 from partners.models import Mode
 from partners.rfc_3339 import format_timestamp
+from partners.uuids import is_uuid
 
 
 class Ping(PartnerAPIView):
@@ -94,7 +95,7 @@ class IdempotencyKeyItem(PartnerAPIView):
         },
     )
     def get(self, request: PartnerRequest, idempotency_key: str) -> HttpResponse:
-        if not idempotency.is_key(idempotency_key):
+        if not is_uuid(idempotency_key):
             raise bad_key()
         key = idempotency_key.lower()
         write = idempotency.find_write(request, key)

@@ -139,8 +139,8 @@ def revoke(record: ApiKey) -> None:
 def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
     """Issue a new key, and have the old one expire after `overlap` or at its own expiry, whichever is sooner.
 
-    The new key expires when the old one was to when it was issued: the end that staff gave it. Uses the database's
-    clock, as find_caller does: an overlap of zero ends the old key at once.
+    The new key ends when the old one was to end at its issue, by the choice of staff, whatever rotations did since.
+    Uses the database's clock, as find_caller does: an overlap of zero ends the old key at once.
     Raises NotInForceError if the old key is not in force, ValueError if the overlap is not from zero to MAX_OVERLAP,
     RefusedError.
     """

@@ -22,6 +22,9 @@ RETRYABLE_SQLSTATES = frozenset({"40001", "40P01"})
 # feature_not_supported: "cached plan must not change result type", after a migration that changed a column's type.
 STALE_PLAN = "0A000"
 FOREIGN_KEY_VIOLATION = "23503"
+LOCK_NOT_AVAILABLE = "55P03"
+# read_only_sql_transaction, as during a failover.
+READ_ONLY = "25006"
 _REFUSED_CONNECTION = re.compile(r"failed: (?:FATAL: +|fe_sendauth: |(?=SSL error|server does not support SSL))(.+)")
 _STATEMENT_TIMEOUT = "SELECT set_config('statement_timeout', %s, true)"
 # The maximum pause before each retry.
@@ -105,9 +108,10 @@ def response_timeout(seconds: float) -> AbstractContextManager[None]:
 
 
 def fetch_within(seconds: int, query: Query[T]) -> list[T]:
-    """The rows of a query that may take so long, by one round trip that is a transaction: it outlives a frozen caller.
+    """The rows of a query that may take so long.
 
-    Within a transaction, the limit holds up to its end.
+    Limit and query are one round trip and one transaction: a process that is frozen afterwards holds no lock. Within a
+    transaction, the limit holds up to its end.
     """
     with response_timeout(seconds):
         rows: list[T] = _connection().run((Query(_STATEMENT_TIMEOUT, (f"{seconds}s",)), query))[-1].rows

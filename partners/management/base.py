@@ -37,10 +37,14 @@ _REFUSALS = {
 
 
 class Outcome(NamedTuple):
-    """The result of a command: data for `--json`, or the lines of a JSON object that is long; lines for people."""
+    """The result of a command.
+
+    data: for `--json`, or the lines of a JSON object that is long. lines: for people. status: the exit status.
+    """
 
     data: Mapping[str, Any] | Iterator[str]
     lines: Iterable[str]
+    status: int = 0
 
 
 class ServiceCommand(BaseCommand):
@@ -74,7 +78,7 @@ class ServiceCommand(BaseCommand):
         return {"operator": operator(), "command": self.name, **given}
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run the command and print its outcome."""
+        """Run the command and print its outcome. Raises CommandError, and SystemExit for a status."""
         _require_text(options)
         # Nothing is stored whose secret could not be shown.
         with (
@@ -95,6 +99,8 @@ class ServiceCommand(BaseCommand):
                 # What is left in the buffer would fail again when the process ends.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
                 raise CommandError(f"Standard output cannot be written: {error.strerror}.") from error
+        if outcome.status:
+            raise SystemExit(outcome.status)
 
 
 def operator() -> str:

@@ -52,7 +52,7 @@ class UsedSignature(models.Model):
     partner = models.ForeignKey(Partner, models.CASCADE, related_name="+", db_index=False)
     signature = models.BinaryField(max_length=32)
     signed_at = models.DateTimeField(help_text="The request's own timestamp.")
-    # The canonical path, by which it goes with the user; empty in rows of the version before.
+    # The canonical path, by which it goes with the user.
     path = models.TextField(db_default="")
 
     serving_privileges = ("SELECT", "INSERT", "DELETE")

@@ -12,10 +12,10 @@ from psycopg.errors import ConnectionTimeout, QueryCanceled, UndefinedTable
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from partners.monitoring import probes
+from partners.monitoring.found import named
 from partners.monitoring.probes import TIMEOUT_SECONDS, Probe
 
 OK = "ok"
-MAX_NAMED_MIGRATIONS = 5
 SECRETS_CACHE_SECONDS = 60.0
 
 _migrations = Probe(probes.applied_migrations)
@@ -70,10 +70,7 @@ def _problem(result: Future[Any], deadline: float) -> str:
 
 def _unapplied(applied: set[tuple[str, str]]) -> str:
     missing = [".".join(name) for name in sorted(_migrations_of_code() - applied)]
-    if not missing:
-        return OK
-    further = len(missing) - MAX_NAMED_MIGRATIONS
-    return f"not applied: {', '.join(missing[:MAX_NAMED_MIGRATIONS])}{f' and {further} more' if further > 0 else ''}"
+    return f"not applied: {named(missing)}" if missing else OK
 
 
 @lru_cache(maxsize=1)

@@ -192,7 +192,7 @@ class _RelayThread(threading.Thread):
 
 
 def _close_connection() -> None:
-    # The proxy finds the thread's own.
+    # A function, as `connection` is looked up in the thread that runs it, which has one of its own.
     connection.close()
 
 

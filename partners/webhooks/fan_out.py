@@ -21,8 +21,8 @@ SENT_WITHIN = timedelta(days=29)
 
 # Endpoints that are taken at once, at random: so the statement ends in time, however many are behind.
 ENDPOINTS_AT_ONCE = 50
-# Those of a disabled partner get their deliveries once it is enabled. A pause of more than MAX_PENDING milliseconds was
-# made before the clock was set back.
+# Those of a disabled partner get their deliveries once it is enabled. A pause of more than MAX_PENDING milliseconds
+# is left from before the clock was set back: it is ignored.
 _LOCK = f"""
     SELECT array_agg(id), {WITHOUT_FLUSH} FROM (
         SELECT endpoint.id

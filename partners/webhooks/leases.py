@@ -14,7 +14,6 @@ from django.db.models.functions import Now
 
 from partners.db import statements
 from partners.db.statements import Query
-from partners.events.wire import event_object
 from partners.models import RECEIVES_EVENTS, DeliveryState, Partner, WebhookDelivery, WebhookEndpoint
 from partners.rfc_3339 import format_timestamp
 
@@ -25,7 +24,8 @@ LEASE = timedelta(seconds=30)
 # Due deliveries that are looked at for each endpoint: the work does not grow with a backlog.
 WINDOW = 50
 
-# The commit need not reach the disk: what a crash of the database loses is done again, by what it leaves.
+# The commit is not flushed: after a crash of the database the delivery is in its former state, and is leased or
+# recorded again.
 WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)"
 
 # The order is random, so that each gets its turn where not all get one. Tests are sent to disabled endpoints and
@@ -109,10 +109,13 @@ class Lease(NamedTuple):
 
     @property
     def body(self) -> str:
-        """The event as JSON, the same at each attempt."""
-        data = self.data if self.data is not None else {"webhookId": str(self.endpoint_id)}
-        created_at = format_timestamp(self.created_at)
-        event = event_object(event_id=self.event_id, kind=self.type, created_at=created_at, data=data)
+        """The event as JSON, as in the feed, and the same at each attempt."""
+        event = {
+            "eventId": str(self.event_id),
+            "type": self.type,
+            "createdAt": format_timestamp(self.created_at),
+            "data": self.data if self.data is not None else {"webhookId": str(self.endpoint_id)},
+        }
         return orjson.dumps(event).decode()
 
 

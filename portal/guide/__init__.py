@@ -1,1 +1,1 @@
-"""The guide, its examples, the changelog and the countries."""
+"""The guide, *Go live*, the examples, and the changelog."""

@@ -11,6 +11,7 @@ from django.template.loader import render_to_string
 
 from portal import openapi
 from portal.openapi import Node
+from users.models.columns import camel_case
 
 _JSON = "application/json"
 # The keys are names of templates; the values the language, the name in Pygments, and the suffix of a file.
@@ -139,7 +140,7 @@ def _in_packages(method: _Method, paths: list[str], body: Any, *, has_key: bool)
     return {
         "returns": method.returns,
         "python_method": method.name,
-        "node_method": _camel_case(method.name),
+        "node_method": camel_case(method.name),
         "python_body": python_body,
         "node_body": node_body,
         "python_arguments": ", ".join([*paths, *python_argument, *python_key]),
@@ -149,7 +150,7 @@ def _in_packages(method: _Method, paths: list[str], body: Any, *, has_key: bool)
 
 def _body_argument(method: _Method, body: Any, language: str) -> tuple[str, list[str]]:
     """What a method gets of the body: the value of the variable `body`, or "", and at most one argument."""
-    name = _camel_case(method.keyword) or method.body
+    name = camel_case(method.keyword) or method.body
     if not name:
         return "", []
     value = body if name == "*" else body[name]
@@ -157,10 +158,6 @@ def _body_argument(method: _Method, body: Any, language: str) -> tuple[str, list
     if method.keyword:
         return "", [f"{method.keyword}={text}" if language == "python" else f"{{ {name}: {text} }}"]
     return (text, ["body"]) if "\n" in text else ("", [text])
-
-
-def _camel_case(name: str) -> str:
-    return re.sub("_([a-z])", lambda found: found[1].upper(), name)
 
 
 def _python_literal(value: Any, indent: str = "") -> str:

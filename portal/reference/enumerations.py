@@ -5,11 +5,10 @@ from typing import Any, NamedTuple
 
 from partners.api.sandbox.faults import Fault
 from partners.models import EventType
+from portal.openapi import Node
 from transactions.models import DocumentType
 from users.models import RequirementCode, Status
 from users.profile.field_rules import COUNTRY_CODES
-
-Node = dict[str, Any]
 
 
 class Enumeration(NamedTuple):

@@ -4,9 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from portal.openapi import resolve
+from portal.openapi import Node, resolve
 
-Node = dict[str, Any]
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 
 

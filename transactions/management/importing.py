@@ -73,8 +73,6 @@ class ImportCommand(ServiceCommand):
             reason, status = self.failure
             advice = "" if self.is_dry_run else f" Run it again: lines {self.done} already are unchanged."
             raise CommandError(f"{reason}. The last line processed is {self.importer.line}.{advice}", returncode=status)
-        if self.importer.counts.rejected:
-            raise SystemExit(1)
 
     def perform(self, **options: Any) -> Outcome:
         """Import the lines."""
@@ -104,7 +102,8 @@ class ImportCommand(ServiceCommand):
         counts = self.importer.counts
         data = {self.done: counts.imported, "unchanged": counts.unchanged, "rejected": counts.rejected}
         text = f"{', '.join(f'{number} {name}' for name, number in data.items())}."
-        return Outcome(data, [f"Dry run, nothing was written: {text}" if self.is_dry_run else text])
+        lines = [f"Dry run, nothing was written: {text}" if self.is_dry_run else text]
+        return Outcome(data, lines, status=1 if counts.rejected and not self.failure else 0)
 
     def importing(self, *, run: int | None, worker: Executor, options: Mapping[str, Any]) -> Importing:
         """What imports the lines. run: of the ImportRun; None for a rehearsal. worker: has its own connection."""

@@ -1,1 +1,1 @@
-"""The work on a case: claims, notes, search."""
+"""The work on cases: claims, the search, and which users staff see."""

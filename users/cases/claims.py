@@ -118,7 +118,7 @@ def take_over(*, user_id: UUID, by: Staff) -> None:
 
 
 def give_back(*, user: User, staff: Staff, asked_at: datetime) -> None:
-    """Give the claim on a locked case back to who asked, which ended it: the partner has answered.
+    """Give the claim on a locked case back to the person who asked: asking ended it, and the partner has answered.
 
     Not where the person had none, may claim no cases or no longer, or somebody has claimed the case since.
     """

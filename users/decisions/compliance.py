@@ -1,8 +1,8 @@
 """Decisions: moves of a user's status (contract, section 8), and reviews of a changed name or birth date.
 
-The back office, the commands and the sandbox call these, and proposals.py where a move takes two people. A case that
-somebody else has claimed is theirs, and nothing has changed since a page was shown. Each keeps what the person saw
-(users/decisions/decision_basis.py).
+The back office, the commands and the sandbox call these, and proposals.py where a move takes two people. They refuse
+where somebody else has claimed the case, or where it has changed since the page was shown. Each keeps what the person
+saw (users/decisions/decision_basis.py).
 """
 
 from collections.abc import Callable, Iterator

@@ -76,7 +76,7 @@ class Snapshot:
 
 
 def snapshot_for(reader: Staff, user: User) -> Snapshot:
-    """What the pages of a user show this person, in at most seven statements."""
+    """What the pages of a user show this person, in at most ten statements."""
     sees_identity, sees_history = reader.has_perm(IDENTITY_PERMISSION), reader.has_perm(HISTORY_PERMISSION)
     flags = risk_flags_for(user, sees_identity=sees_identity)
     previous = tuple(

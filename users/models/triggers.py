@@ -116,7 +116,7 @@ STAFF_TRIGGERS = [
 
 
 def by_active_staff(column: str) -> PermanentTrigger:
-    """The trigger that refuses a row by an account that is disabled: it can do nothing. column: the account's."""
+    """The trigger that refuses a row by a disabled account. column: the account's."""
     return PermanentTrigger(
         name="by_active_staff",
         when=pgtrigger.Before,

@@ -1,1 +1,1 @@
-"""The profile of a user: rules of its fields, updates, labels."""
+"""The profile of a user: rules of its fields, folded names, labels."""

@@ -18,7 +18,6 @@ from users.models.retention_triggers import IS_HELD, due_at
 from users.models.statuses import ENDED_STATUSES
 
 LOCK_SECONDS = 3
-LOCK_NOT_AVAILABLE = "55P03"
 
 # The index `user_retention` serves it. Calendar years differ by a day at most from those that are counted back.
 _DUE = f"""
@@ -70,7 +69,7 @@ def erase(user_id: UUID, *, by: Staff, context: Mapping[str, str], using: str) -
     except IntegrityError:
         return False
     except DatabaseError as error:
-        if statements.sqlstate(error) not in {LOCK_NOT_AVAILABLE, *statements.RETRYABLE_SQLSTATES}:
+        if statements.sqlstate(error) not in {statements.LOCK_NOT_AVAILABLE, *statements.RETRYABLE_SQLSTATES}:
             raise
         return False
     return True

@@ -149,7 +149,7 @@ def _record(action: str, staff: Staff, reason: str, **numbers: int) -> None:
 
 
 def _checked(reason: str) -> str:
-    """The reason as it is recorded."""
+    """The reason without surrounding white space. Raises ValidationError if it is empty or too long."""
     if not reason.strip():
         raise ValidationError({"reason": _("A reason is required.")})
     if len(reason) > REASON_LENGTH:

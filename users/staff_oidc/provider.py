@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from allauth.socialaccount.adapter import get_adapter
 from allauth.socialaccount.models import SocialApp, SocialLogin, SocialToken
 from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
@@ -106,9 +105,3 @@ class Provider(OpenIDConnectProvider):  # type: ignore[misc]
         claim = settings.STAFF_OIDC_ROLES_CLAIM
         is_offered = settings.STAFF_OIDC_ROLES and claim in self._adapter.openid_config.get("scopes_supported", ())
         return [*scopes, claim] if is_offered else scopes
-
-
-def provider(request: HttpRequest) -> Provider:
-    """The company's provider."""
-    found: Provider = get_adapter(request).get_provider(request, settings.STAFF_OIDC_ISSUER)
-    return found

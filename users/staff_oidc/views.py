@@ -21,7 +21,7 @@ from requests import RequestException
 from users.staff_login import reauthentication
 from users.staff_login.allauth_internals import is_allowed
 from users.staff_oidc.adapters import CONFIRMED, refuse_provider
-from users.staff_oidc.provider import OIDCAdapter, provider
+from users.staff_oidc.provider import OIDCAdapter, Provider
 
 View = Callable[[HttpRequest], HttpResponseBase]
 
@@ -45,7 +45,7 @@ def sign_in(request: HttpRequest) -> HttpResponseBase:
     data = {"nonce": secrets.token_urlsafe(16), "fresh": is_fresh, "at": int(time.time())}
     params = {"nonce": data["nonce"]} | ({"prompt": "login", "max_age": "0"} if is_fresh else {})
     try:
-        response: HttpResponse = provider(request).redirect(
+        response: HttpResponse = Provider(request).redirect(
             request,
             # allauth's login would end the session first.
             AuthProcess.REDIRECT if is_fresh else AuthProcess.LOGIN,

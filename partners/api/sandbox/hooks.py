@@ -19,7 +19,6 @@ from partners.models import Mode
 from partners.monitoring.request_context import request_context
 
 # PostgreSQL's lock_not_available.
-LOCK_NOT_AVAILABLE = "55P03"
 
 
 class SandboxHooks:
@@ -47,7 +46,8 @@ class SandboxHooks:
     def before(self, *, waits_in_transaction: bool) -> None:
         """Simulate the fault that is asked for, before anything is done. Raises ApiError.
 
-        waits_in_transaction: whether SLOW is left to `in_transaction`, for a write that a look-up of its key waits for.
+        waits_in_transaction: whether SLOW is left to PartnerAPIView.write, which waits while it holds its key's lock,
+        so that a look-up of the key waits too.
         """
         if self.caller is None:
             return
@@ -62,7 +62,7 @@ class SandboxHooks:
         try:
             yield
         except DatabaseError as error:
-            if self.caller is None or statements.sqlstate(error) != LOCK_NOT_AVAILABLE:
+            if self.caller is None or statements.sqlstate(error) != statements.LOCK_NOT_AVAILABLE:
                 raise
             request_context.is_simulated = True
             raise UnavailableError from None

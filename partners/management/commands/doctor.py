@@ -18,16 +18,10 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--url", default="", help="check the proxy too: the https address that partners use")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        super().handle(*args, **options)
-        if self.has_failed:
-            raise SystemExit(1)
-
     def perform(self, *, url: str, **_: Any) -> Outcome:
         if url and not re.match(r"https://[^/?#@]+(/|\Z)", url):
             raise CommandError("--url must begin with https:// and a host.")
         found = list(findings(url=url))
-        self.has_failed = any(one.result is Result.FAILURE for one in found)
         lines = []
         for one in found:
             lines.append(f"{one.result.value:7}  {one.check}: {one.text}")
@@ -35,4 +29,5 @@ class Command(ServiceCommand):
                 lines.append(f"{'':7}  → {one.advice}")
         counts = {result.value: sum(one.result is result for one in found) for result in Result}
         lines.append(f"{counts['ok']} ok, {counts['warning']} warnings, {counts['failure']} failures.")
-        return Outcome({"checks": [one._asdict() for one in found], **counts}, lines)
+        data = {"checks": [one._asdict() for one in found], **counts}
+        return Outcome(data, lines, status=1 if counts[Result.FAILURE.value] else 0)

@@ -26,24 +26,12 @@ class Command(ServiceCommand):
         )
 
     def perform(self, *, batch_size: int, **_: Any) -> Outcome:
-        records, signatures, deliveries, sent, acts, keys, events = purge_expired(batch_size=batch_size)
+        purged = purge_expired(batch_size=batch_size)
         # Last, so that monitoring sees a run that failed as none.
         audit.record(AuditEntry.COMMAND_RUN, object=self.name)
-        requests = f"{records} idempotency records, {signatures} used signatures"
-        return Outcome(
-            {
-                "idempotencyRecords": records,
-                "usedSignatures": signatures,
-                "webhookDeliveries": deliveries,
-                "sandboxRequests": sent,
-                "auditEntries": acts,
-                "apiKeys": keys,
-                "events": events,
-            },
-            [
-                (
-                    f"Removed {requests}, {deliveries} webhook deliveries, {sent} sandbox requests,"
-                    f" {acts} audit entries, {keys} API keys and {events} events."
-                )
-            ],
+        text = (
+            "Removed {idempotencyRecords} idempotency records, {usedSignatures} used signatures, {webhookDeliveries}"
+            " webhook deliveries, {sandboxRequests} sandbox requests, {auditEntries} audit entries, {apiKeys} API keys"
+            " and {events} events."
         )
+        return Outcome(purged, [text.format(**purged)])

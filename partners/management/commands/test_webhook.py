@@ -1,4 +1,3 @@
-import sys
 from argparse import ArgumentParser
 from typing import Any
 
@@ -14,15 +13,9 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_webhook_id(parser)
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        super().handle(*args, **options)
-        if not self.is_success:
-            sys.exit(1)
-
     def perform(self, *, webhook_id: str, **_: Any) -> Outcome:
         endpoint = endpoints.find_endpoint(webhook_id)
         result = send_test(endpoint=endpoint)
-        self.is_success = result.is_success
         response = f"Error: {result.error}" if result.status is None else f"Status: {result.status}"
         return Outcome(
             {
@@ -32,4 +25,5 @@ class Command(ServiceCommand):
                 "error": result.error or None,
             },
             [f"{response}, after {result.milliseconds} ms."],
+            status=0 if result.is_success else 1,
         )

@@ -1,4 +1,3 @@
-import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from typing import Any
@@ -29,19 +28,15 @@ class Command(ServiceCommand):
             help="rows locked and written in one transaction (default: 100)",
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        super().handle(*args, **options)
-        if self.unreadable:
-            sys.exit(1)
-
     def perform(self, *, dry_run: bool, batch_size: int, **_: Any) -> Outcome:
         counts = {column.key: reencrypt(column, batch_size=batch_size, dry_run=dry_run) for column in ENCRYPTED_COLUMNS}
-        self.unreadable = [name for count in counts.values() for name in count.unreadable]
-        for name in self.unreadable:
+        unreadable = [name for count in counts.values() for name in count.unreadable]
+        for name in unreadable:
             self.stderr.write(f"{name}: under no present key.")
         return Outcome(
             {"dryRun": dry_run, **{key: vars(count) for key, count in counts.items()}},
             _lines(counts, verb="to re-encrypt" if dry_run else "re-encrypted"),
+            status=1 if unreadable else 0,
         )
 
 

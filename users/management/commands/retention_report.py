@@ -5,7 +5,7 @@ from partners.management.base import Outcome, ServiceCommand, table, whole_numbe
 from partners.rfc_3339 import format_timestamp
 from users.records.retention import DueUser, due_users
 
-MOST_DAYS = 36_600
+MAX_DAYS = 36_600
 
 
 class Command(ServiceCommand):
@@ -14,7 +14,7 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--within-days",
-            type=whole_number(0, MOST_DAYS),
+            type=whole_number(0, MAX_DAYS),
             default=0,
             metavar="N",
             help="those too that will be due within so many days (default: 0)",
