@@ -19,15 +19,21 @@ from users.models.statuses import ENDED_STATUSES
 
 LOCK_SECONDS = 3
 
-# The index `user_retention` serves it. Calendar years differ by a day at most from those that are counted back.
+# Whose status says that the records may be due, the longest first, by the index `user_retention`. Calendar years differ
+# by a day at most from those that are counted back.
+_CANDIDATES = f"""
+    SELECT * FROM users_user
+     WHERE NOT is_sandbox AND status IN ({", ".join(f"'{status.value}'" for status in ENDED_STATUSES)})
+           AND status_since <= now() + (%s + 1) * interval '24 hours' - make_interval(years => %s::integer)
+     ORDER BY status_since, id
+"""
+_ARE_BEYOND = f"SELECT EXISTS ({_CANDIDATES} OFFSET %s)"
 _DUE = f"""
     SELECT partner.slug, u.external_id, u.id, clock.due_at, {IS_HELD.format(user="u")}
-      FROM users_user u
+      FROM ({_CANDIDATES} LIMIT %s) u
       JOIN partners_partner partner ON partner.id = u.partner_id
      CROSS JOIN LATERAL (SELECT {due_at("u", "%s")} AS due_at) AS clock
-     WHERE NOT u.is_sandbox AND u.status IN ({", ".join(f"'{status.value}'" for status in ENDED_STATUSES)})
-           AND u.status_since <= now() + (%s + 1) * interval '24 hours' - make_interval(years => %s::integer)
-           AND clock.due_at <= now() + %s * interval '24 hours'
+     WHERE clock.due_at <= now() + %s * interval '24 hours'
            AND (%s::text IS NULL OR partner.slug = %s::text)
      ORDER BY clock.due_at, u.id
 """
@@ -45,14 +51,22 @@ class DueUser(NamedTuple):
     held: bool
 
 
-def due_users(*, within_days: int = 0, partner: str | None = None, using: str = DEFAULT_DB_ALIAS) -> Sequence[DueUser]:
+def due_users(
+    *, within_days: int = 0, partner: str | None = None, most: int | None = None, using: str = DEFAULT_DB_ALIAS
+) -> Sequence[DueUser]:
     """The users whose records are due now, or will be within so many days, oldest first.
 
-    partner: a slug, for its users alone.
+    partner: a slug, for its users alone. most: how many users are looked at, those first whose status ended them first.
     """
     years = settings.RETENTION_YEARS
-    values = (years, within_days, years, within_days, partner, partner)
+    values = (within_days, years, most, years, within_days, partner, partner)
     return statements.fetch(Query(_DUE, values, DueUser._make), using)
+
+
+def are_beyond(most: int, *, within_days: int) -> bool:
+    """Whether there are users at whom due_users does not look with this `most`."""
+    (found,) = statements.fetch_one(_ARE_BEYOND, (within_days, settings.RETENTION_YEARS, most)) or (False,)
+    return bool(found)
 
 
 def erase(user_id: UUID, *, by: Staff, context: Mapping[str, str], using: str) -> bool:

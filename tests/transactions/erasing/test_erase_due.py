@@ -14,6 +14,7 @@ from django.core.files.storage import storages
 from django.db import connections
 from pytest_django import Settings
 
+from backoffice.records import views as record_views
 from partners.db import serving_role
 from partners.models import AuditEntry, Partner
 from tests import factories
@@ -21,6 +22,7 @@ from tests.conftest import database_url
 from tests.support.ageing import date_back
 from tests.support.commands import outcome, printed, refusal, run
 from tests.support.documents import add_document, path_of
+from tests.support.staff import client_of
 from transactions.documents import erased_files
 from transactions.documents.downloads import STORAGE
 from transactions.management.commands import erase_due
@@ -100,6 +102,23 @@ def test_the_report_looks_ahead(committed_partner: Partner) -> None:
     assert user.external_id not in listed(0)
     assert user.external_id not in listed(9)
     assert user.external_id in listed(13)
+
+
+def test_the_page_looks_at_a_bounded_number_of_users(
+    committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    users = old_users(committed_partner, 3)
+    for number, user in enumerate(users):
+        # Before those of other tests.
+        date_back(user.pk, LONG_AGO - timedelta(days=100 - number))
+    client = client_of(factories.StaffFactory.create(username=f"a-{uuid.uuid4().hex[:12]}", role=""))
+    monkeypatch.setattr(record_views, "MAX_LOOKED_AT", 2)
+    page = client.get("/admin/due-for-erasure/").content.decode()
+    assert "Of the 2 users who were rejected or closed first" in page
+    assert "2 due, 0 of them held" in page
+    assert [user.external_id in page for user in users] == [True, True, False]
+    monkeypatch.setattr(record_views, "MAX_LOOKED_AT", 2_000)
+    assert "who were rejected or closed first" not in client.get("/admin/due-for-erasure/").content.decode()
 
 
 def test_a_rehearsal_changes_nothing(committed_partner: Partner, by: Staff) -> None:
