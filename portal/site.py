@@ -31,26 +31,26 @@ def _page(title: str, path: str, render: Callable[[], str], about: str) -> Page:
     return Page(title, path, f"{path}.md", lambda _base_url: render(), shows_address=False, about=about)
 
 
+def _page_with_address(title: str, path: str, render: Callable[[str], str], about: str, *, markdown: str = "") -> Page:
+    return Page(title, path, markdown or f"{path}.md", render, shows_address=True, about=about)
+
+
 @lru_cache(maxsize=1)
 def pages() -> tuple[Page, ...]:
     """Return every page, in the order of reading."""
-    guide_path, go_live_path = reverse("docs"), reverse("docs_go_live")
     return (
-        Page(
+        _page_with_address(
             "Guide",
-            guide_path,
-            f"{guide_path}/guide.md",
+            reverse("docs"),
             guide.page,
-            shows_address=True,
-            about=", ".join(title for _, title in guide.SECTIONS),
+            ", ".join(title for _, title in guide.SECTIONS),
+            markdown=f"{reverse('docs')}/guide.md",
         ),
-        Page(
+        _page_with_address(
             "Go live",
-            go_live_path,
-            f"{go_live_path}.md",
+            reverse("docs_go_live"),
             go_live.page,
-            shows_address=True,
-            about="the integration in the sandbox, with scripts in Python, Node.js and Bash: "
+            "the integration in the sandbox, with scripts in Python, Node.js and Bash: "
             + ", ".join(title for _, title in go_live.SECTIONS),
         ),
         _page(
@@ -75,13 +75,8 @@ def pages() -> tuple[Page, ...]:
             doctor_page.page,
             "why a request got a 401; accepts JSON by POST",
         ),
-        Page(
-            "Postman",
-            reverse("docs_postman"),
-            f"{reverse('docs_postman')}.md",
-            postman.page,
-            shows_address=True,
-            about="all operations in Postman, signed by a script",
+        _page_with_address(
+            "Postman", reverse("docs_postman"), postman.page, "all operations in Postman, signed by a script"
         ),
         _page("Changelog", reverse("docs_changelog"), changelog.page, "changes by release"),
     )
