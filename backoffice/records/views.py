@@ -15,12 +15,11 @@ from backoffice.case.actions import CaseAction, say_taken
 from backoffice.records.forms import DueForm, HoldForm
 from users.models import Hold, User
 from users.records import holds
-from users.records.retention import are_beyond, due_users
+from users.records.retention import first_due_users
 
 VIEW_DUE = "users.view_due_for_erasure"
-# Rows of the list, and users who are looked at for it; the command retention_report has all.
+# Rows of the list; the command retention_report has all.
 MAX_SHOWN = 200
-MAX_LOOKED_AT = 2_000
 
 
 class PlaceHold(CaseAction):
@@ -66,17 +65,13 @@ class ReleaseHold(CaseAction):
 def due_for_erasure(request: HttpRequest) -> HttpResponse:
     """List the users whose records are due, or will be soon, with the figures of retention_report."""
     form = DueForm(request.GET)
-    days = form.days_ahead()
-    users = due_users(within_days=days, most=MAX_LOOKED_AT)
+    found = first_due_users(MAX_SHOWN, within_days=form.days_ahead())
     context = {
         **admin.site.each_context(request),
         "title": _("Due for erasure"),
         "form": form,
-        "users": users[:MAX_SHOWN],
-        "due": len(users),
-        "held": sum(user.held for user in users),
-        "more": max(len(users) - MAX_SHOWN, 0),
-        "looked_at": MAX_LOOKED_AT if are_beyond(MAX_LOOKED_AT, within_days=days) else None,
+        **found._asdict(),
+        "more": found.due - len(found.users),
     }
     return render(request, "backoffice/records/due.html", context)
 

@@ -1,6 +1,8 @@
 """compose.yaml and the Containerfile: their files and settings exist, and the containers are confined."""
 
+import os
 import re
+import secrets
 import shutil
 import subprocess
 import sys
@@ -50,6 +52,26 @@ def test_the_service_gets_all_settings(name: str) -> None:
     # PGOPTIONS is libpq's.
     owners = {"OWNER_DATABASE_URL", "PGOPTIONS"} if name == "migrate" else set()
     assert set(SERVICES[name]["environment"]) == SETTINGS - NOT_PASSED_ON | owners
+
+
+def test_the_settings_of_the_required_variables_alone_are_accepted() -> None:
+    """As Compose renders them: an optional variable has its default, which may be empty."""
+    required = {name: secrets.token_urlsafe(50) for name in ("SECRET_KEY", "SECRETS_ENCRYPTION_KEYS")}
+    required |= {"ALLOWED_HOSTS": "partners.example", "SERVICE_PASSWORD": "x"}
+
+    def rendered(match: re.Match[str]) -> str:
+        return required[match[1]] if match[2].startswith(":?") else match[2].removeprefix(":-")
+
+    settings = {
+        name: re.sub(r"\$\{(\w+)([^}]*)\}", rendered, value)
+        for name, value in SERVICES["service"]["environment"].items()
+    }
+    # Each other one is empty, so that the checkout's `.env` has no effect.
+    environment = {"PATH": os.environ["PATH"], "DEBUG": "false", "STAFF_MFA_REQUIRED": "true"} | settings
+    environment |= dict.fromkeys(("OWNER_DATABASE_URL", "REPLICA_DATABASE_URL", "WEBHOOK_CA_BUNDLE"), "")
+    command = [sys.executable, "-c", "import config.settings"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("name", [*SERVICE_CONTAINERS, "nginx", "redis"])

@@ -9,7 +9,7 @@ from transactions.models import ErasedFile
 log = structlog.get_logger("transactions.documents.erased_files")
 
 
-# A storage that fails as often is not asked for the other files: each may wait for seconds.
+# A storage that fails for so many files in a row is not asked for the others: each may wait for seconds.
 MAX_FAILURES = 3
 
 
@@ -18,9 +18,10 @@ def delete_files(*, using: str) -> int:
 
     using: the alias of the owner's connection.
     """
-    waiting = ErasedFile.objects.using(using).order_by("storage_name")
+    waiting = ErasedFile.objects.using(using)
     failures = 0
-    for erased in waiting:
+    # At random, so that the same few files never keep the others from their turn.
+    for erased in waiting.order_by("?"):
         try:
             # A file that is not there is no failure.
             storages[STORAGE].delete(erased.storage_name)
@@ -30,5 +31,6 @@ def delete_files(*, using: str) -> int:
             if failures == MAX_FAILURES:
                 break
         else:
+            failures = 0
             erased.delete()
-    return waiting.count() if failures else 0
+    return waiting.count()

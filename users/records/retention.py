@@ -5,7 +5,7 @@ The database holds the rules (users/models/retention_triggers.py).
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
@@ -19,23 +19,21 @@ from users.models.statuses import ENDED_STATUSES
 
 LOCK_SECONDS = 3
 
-# Whose status says that the records may be due, the longest first, by the index `user_retention`. Calendar years differ
-# by a day at most from those that are counted back.
-_CANDIDATES = f"""
-    SELECT * FROM users_user
-     WHERE NOT is_sandbox AND status IN ({", ".join(f"'{status.value}'" for status in ENDED_STATUSES)})
-           AND status_since <= now() + (%s + 1) * interval '24 hours' - make_interval(years => %s::integer)
-     ORDER BY status_since, id
-"""
-_ARE_BEYOND = f"SELECT EXISTS ({_CANDIDATES} OFFSET %s)"
+# The index `user_retention` serves it. Calendar years differ by a day at most from those that are counted back.
 _DUE = f"""
-    SELECT partner.slug, u.external_id, u.id, clock.due_at, {IS_HELD.format(user="u")}
-      FROM ({_CANDIDATES} LIMIT %s) u
+    SELECT partner.slug, u.external_id, u.id, clock.due_at, {IS_HELD.format(user="u")} AS held
+      FROM users_user u
       JOIN partners_partner partner ON partner.id = u.partner_id
      CROSS JOIN LATERAL (SELECT {due_at("u", "%s")} AS due_at) AS clock
-     WHERE clock.due_at <= now() + %s * interval '24 hours'
+     WHERE NOT u.is_sandbox AND u.status IN ({", ".join(f"'{status.value}'" for status in ENDED_STATUSES)})
+           AND u.status_since <= now() + (%s + 1) * interval '24 hours' - make_interval(years => %s::integer)
+           AND clock.due_at <= now() + %s * interval '24 hours'
            AND (%s::text IS NULL OR partner.slug = %s::text)
      ORDER BY clock.due_at, u.id
+"""
+_FIRST_DUE = f"""
+    WITH due AS ({_DUE})
+    SELECT *, count(*) OVER (), count(*) FILTER (WHERE held) OVER () FROM due ORDER BY due_at, id LIMIT %s
 """
 _CONTEXT = f"SELECT {history_context.SET_CONTEXT}, set_config('lock_timeout', '{LOCK_SECONDS}s', true)"
 _ERASE = "INSERT INTO users_erasure (user_id, by_id, years) VALUES (%s, %s, %s)"
@@ -51,22 +49,32 @@ class DueUser(NamedTuple):
     held: bool
 
 
-def due_users(
-    *, within_days: int = 0, partner: str | None = None, most: int | None = None, using: str = DEFAULT_DB_ALIAS
-) -> Sequence[DueUser]:
+class DueUsers(NamedTuple):
+    """Some of the users who are due. due, held: the numbers of all, and of those who are held."""
+
+    users: Sequence[DueUser]
+    due: int
+    held: int
+
+
+def due_users(*, within_days: int = 0, partner: str | None = None, using: str = DEFAULT_DB_ALIAS) -> Sequence[DueUser]:
     """The users whose records are due now, or will be within so many days, oldest first.
 
-    partner: a slug, for its users alone. most: how many users are looked at, those first whose status ended them first.
+    partner: a slug, for its users alone.
     """
+    return statements.fetch(Query(_DUE, _values(within_days, partner), DueUser._make), using)
+
+
+def first_due_users(count: int, *, within_days: int) -> DueUsers:
+    """The first of due_users, and how many there are in all."""
+    rows = statements.fetch_all(_FIRST_DUE, (*_values(within_days), count))
+    due, held = rows[0][-2:] if rows else (0, 0)
+    return DueUsers([DueUser._make(row[:-2]) for row in rows], due, held)
+
+
+def _values(within_days: int, partner: str | None = None) -> tuple[Any, ...]:
     years = settings.RETENTION_YEARS
-    values = (within_days, years, most, years, within_days, partner, partner)
-    return statements.fetch(Query(_DUE, values, DueUser._make), using)
-
-
-def are_beyond(most: int, *, within_days: int) -> bool:
-    """Whether there are users at whom due_users does not look with this `most`."""
-    (found,) = statements.fetch_one(_ARE_BEYOND, (within_days, settings.RETENTION_YEARS, most)) or (False,)
-    return bool(found)
+    return years, within_days, years, within_days, partner, partner
 
 
 def erase(user_id: UUID, *, by: Staff, context: Mapping[str, str], using: str) -> bool:

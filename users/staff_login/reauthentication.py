@@ -5,6 +5,7 @@ It protects against the use of an open browser by somebody else.
 
 import time
 from typing import Any
+from urllib.parse import unquote
 
 from allauth.account.utils import get_next_redirect_url
 from django.conf import settings
@@ -39,7 +40,7 @@ def require_fresh_factor(
     take_kept(request)
     if request.method == "POST":
         state = {
-            "address": request.get_full_path(),
+            "path": request.get_full_path(),
             "post": request.POST.urlencode(),
             "at": time.time(),
             "back": download_back,
@@ -69,13 +70,14 @@ def resume_kept(request: HttpRequest, target: str) -> HttpResponseBase:
 
 
 def _resume(request: HttpRequest, state: dict[str, Any], target: str | None) -> HttpResponseBase:
-    if target != state["address"] or time.time() - state["at"] > FRESH_SECONDS:
+    if target != state["path"] or time.time() - state["at"] > FRESH_SECONDS:
         # The person has moved on to another page.
         return redirect(target or "admin:index")
     if state["back"]:
         request.session[_DOWNLOAD] = state
         return redirect(reverse("staff_download", query={REDIRECT_FIELD_NAME: state["back"]}))
-    path, _, query = state["address"].partition("?")
+    path, _, query = state["path"].partition("?")
+    path = unquote(path)
     request.method = "POST"
     request.path = request.path_info = path
     request.META["QUERY_STRING"] = query
@@ -93,4 +95,4 @@ def take_download(request: HttpRequest) -> tuple[str, QueryDict] | None:
     values = QueryDict(state["post"], mutable=True)
     # The page has a token of its own.
     values.pop("csrfmiddlewaretoken", None)
-    return state["address"], values
+    return state["path"], values

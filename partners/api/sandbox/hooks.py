@@ -18,8 +18,6 @@ from partners.db import statements
 from partners.models import Mode
 from partners.monitoring.request_context import request_context
 
-# PostgreSQL's lock_not_available.
-
 
 class SandboxHooks:
     """Called around the handling of a request; for a live partner's each does nothing.

@@ -104,21 +104,21 @@ def test_the_report_looks_ahead(committed_partner: Partner) -> None:
     assert user.external_id in listed(13)
 
 
-def test_the_page_looks_at_a_bounded_number_of_users(
-    committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
+def test_the_page_has_the_figures_of_all_and_the_first_rows(
+    committed_partner: Partner, by: Staff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     users = old_users(committed_partner, 3)
     for number, user in enumerate(users):
         # Before those of other tests.
         date_back(user.pk, LONG_AGO - timedelta(days=100 - number))
+    holds.place_hold(user_id=users[2].pk, by=by, reason="Litigation.")
+    report = outcome("retention_report")
+    monkeypatch.setattr(record_views, "MAX_SHOWN", 2)
     client = client_of(factories.StaffFactory.create(username=f"a-{uuid.uuid4().hex[:12]}", role=""))
-    monkeypatch.setattr(record_views, "MAX_LOOKED_AT", 2)
     page = client.get("/admin/due-for-erasure/").content.decode()
-    assert "Of the 2 users who were rejected or closed first" in page
-    assert "2 due, 0 of them held" in page
+    assert f"{report['due']} due, {report['held']} of them held" in page
+    assert f"{report['due'] - 2} more: retention_report lists all." in page
     assert [user.external_id in page for user in users] == [True, True, False]
-    monkeypatch.setattr(record_views, "MAX_LOOKED_AT", 2_000)
-    assert "who were rejected or closed first" not in client.get("/admin/due-for-erasure/").content.decode()
 
 
 def test_a_rehearsal_changes_nothing(committed_partner: Partner, by: Staff) -> None:
@@ -193,6 +193,25 @@ def test_a_storage_that_fails_is_not_asked_for_every_file(
     assert len(asked) <= 2 * erased_files.MAX_FAILURES
     erase(committed_partner, by, "--confirm", "0")
     assert not ErasedFile.objects.exists()
+
+
+def test_those_that_are_left_are_counted_without_those_that_went(
+    committed_partner: Partner, by: Staff, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [add_document(user, created_at=LONG_AGO) for user in old_users(committed_partner, 6)]
+    stuck = path_of(folder, documents[0]).name
+    delete = storages[STORAGE].delete
+
+    def fail(name: str) -> None:
+        if name.endswith(stuck):
+            raise OSError("Denied.")
+        delete(name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storages[STORAGE], "delete", fail)
+        told = refusal("erase_due", "--partner", committed_partner.slug, "--confirm", "6", "--by", by.username)
+    assert told.startswith("6 of 6 were erased; 1 files could not be deleted")
+    erase(committed_partner, by, "--confirm", "0")
 
 
 def test_files_of_a_disk_that_is_not_mounted_are_not_taken_for_deleted(

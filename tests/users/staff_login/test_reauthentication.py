@@ -147,7 +147,7 @@ def test_what_waits_is_kept_without_the_processs_environment(partner: Partner) -
     issue(client, partner)
     kept = client.session["account_reauthentication_state"]
     assert kept.keys() == {"callback", "state"}
-    assert kept["state"].keys() == {"address", "post", "at", "back"}
+    assert kept["state"].keys() == {"path", "post", "at", "back"}
 
 
 @pytest.mark.parametrize(

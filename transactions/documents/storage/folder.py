@@ -26,9 +26,9 @@ class DocumentFolder(FileSystemStorage):
 
     def delete(self, name: str) -> None:
         """Remove a file; one that is not there is no failure, but a disk that is not mounted is."""
-        # An unmounted mount point is a folder too.
-        if not Path(self.path(name)).parent.is_dir():
-            raise NotADirectoryError("The folder of the document does not exist.")
+        # An unmounted mount point is an empty folder.
+        if not any(Path(self.location).glob("*")):
+            raise NotADirectoryError("The folder of documents does not exist, or is empty.")
         super().delete(name)
 
     def _save(self, name: str, content: IO[Any]) -> str:
