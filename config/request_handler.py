@@ -99,7 +99,7 @@ _handled = _Handled()
 
 
 def begin_request(environ: dict[str, Any], **_: object) -> None:
-    """Close a connection that something has left in a transaction and, but under /v1, broken ones, as Django does."""
+    """Close a connection that something has left in a transaction; outside of /v1 also broken ones, as Django does."""
     _handled.is_api = is_api_path(environ["PATH_INFO"])
     if connection.in_atomic_block:
         # Django never replaces a connection in a transaction: each request of this thread would fail.

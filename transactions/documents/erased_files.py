@@ -8,7 +8,6 @@ from transactions.models import ErasedFile
 
 log = structlog.get_logger("transactions.documents.erased_files")
 
-
 # A storage that fails for so many files in a row is not asked for the others: each may wait for seconds.
 MAX_FAILURES = 3
 
