@@ -107,18 +107,17 @@ def test_the_report_looks_ahead(committed_partner: Partner) -> None:
 def test_the_page_has_the_figures_of_all_and_the_first_rows(
     committed_partner: Partner, by: Staff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    users = old_users(committed_partner, 3)
-    for number, user in enumerate(users):
-        # Before those of other tests.
-        date_back(user.pk, LONG_AGO - timedelta(days=100 - number))
-    holds.place_hold(user_id=users[2].pk, by=by, reason="Litigation.")
+    held, *_ = old_users(committed_partner, 3)
+    holds.place_hold(user_id=held.pk, by=by, reason="Litigation.")
+    # Users of other tests may be due too.
     report = outcome("retention_report")
     monkeypatch.setattr(record_views, "MAX_SHOWN", 2)
     client = client_of(factories.StaffFactory.create(username=f"a-{uuid.uuid4().hex[:12]}", role=""))
     page = client.get("/admin/due-for-erasure/").content.decode()
     assert f"{report['due']} due, {report['held']} of them held" in page
     assert f"{report['due'] - 2} more: retention_report lists all." in page
-    assert [user.external_id in page for user in users] == [True, True, False]
+    listed = [user["externalId"] for user in report["users"] if user["externalId"] in page]
+    assert listed == [user["externalId"] for user in report["users"][:2]]
 
 
 def test_a_rehearsal_changes_nothing(committed_partner: Partner, by: Staff) -> None:
