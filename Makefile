@@ -24,7 +24,7 @@ DESCRIBE := $(MANAGE) spectacular --format openapi-json --validate --fail-on-war
 # Two rules install into one folder.
 .NOTPARALLEL:
 
-.PHONY: help install demo serve test test-pythons examples-test generated-test long-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi client-types openapi-lint messages lock clean
+.PHONY: help install demo serve test test-pythons examples-test generated-test long-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi client-types openapi-lint messages lock size clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
@@ -170,6 +170,9 @@ lock: install ## resolves requirements/*.in, with hashes and without an index's 
 	cd requirements && for name in base demo dev generators; do \
 	  ../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --custom-compile-command 'make lock' $$name.in -o $$name.txt; done
+
+size: ## lines by kind and by app, and the words of the documentation
+	@"$(PYTHON)" tests/size.py
 
 clean: ## removes everything that the other targets created, the embedded database included
 	@test ! -d .local/postgres || $(BIN)/python -m config.embedded.server
