@@ -55,7 +55,6 @@ class Seeded:
             "SECRET_KEY_FALLBACKS": "",
             "DATABASE_URL": self.cluster.url(self.database),
             "OWNER_DATABASE_URL": "",
-            "REPLICA_DATABASE_URL": "",
             "REDIS_URL": "",
             "ALLOWED_HOSTS": "127.0.0.1",
             "CSRF_TRUSTED_ORIGINS": "",

@@ -42,7 +42,7 @@ _DATABASE_PARAMETERS: dict[str, frozenset[str] | None] = {
     "sslkey": None,
     "sslmode": frozenset({"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}),
     "sslrootcert": None,
-    "target_session_attrs": frozenset({"any", "read-write", "read-only", "primary", "standby", "prefer-standby"}),
+    "target_session_attrs": frozenset({"any", "read-write", "primary"}),
 }
 _SET_DATABASE = (
     "set it to the URL of a PostgreSQL database: postgresql://user@host/name, or of several hosts:"
@@ -237,11 +237,8 @@ def redis_url(value: str) -> str:
     return value
 
 
-def database(url: str, role: str = "any") -> dict[str, Any]:
-    """Return a PostgreSQL URL, of one host or several, as an entry of DATABASES, without ENGINE.
-
-    role: the default `target_session_attrs` of several hosts.
-    """
+def database(url: str) -> dict[str, Any]:
+    """Return a PostgreSQL URL, of one host or several, as an entry of DATABASES, without ENGINE."""
     parameters: dict[str, Any] = {}
     if url.startswith(("postgres://", "postgresql://")):
         with suppress(psycopg.ProgrammingError):  # its text can hold a part of the password
@@ -254,5 +251,5 @@ def database(url: str, role: str = "any") -> dict[str, Any]:
         if values is not None and value not in values:
             raise ValueError(_SET_DATABASE)
     if "," in config["HOST"]:
-        parameters.setdefault("target_session_attrs", role)
+        parameters.setdefault("target_session_attrs", "read-write")
     return config | {"OPTIONS": parameters}

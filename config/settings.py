@@ -65,9 +65,8 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list(
 
 # `default` serves under a role that can change neither history nor the schema. `owner` migrates; it need not be
 # configured where the service runs.
-_serving = env("DATABASE_URL", cast=partial(types.database, role="read-write"), default="")
-_owner = env("OWNER_DATABASE_URL", cast=partial(types.database, role="read-write"), default="")
-_replica = env("REPLICA_DATABASE_URL", cast=partial(types.database, role="prefer-standby"), default="")
+_serving = env("DATABASE_URL", cast=types.database, default="")
+_owner = env("OWNER_DATABASE_URL", cast=types.database, default="")
 types.require(_serving or DEBUG, "DATABASE_URL: not set; set it to postgresql://… (optional only if DEBUG=true).")
 _engine = "config.database"
 if not _serving:
@@ -128,15 +127,6 @@ if _owner:
     # libpq would leave PGOPTIONS out, by which a migration has its lock timeout.
     _owner["OPTIONS"]["options"] = f"{_DATE_STYLE} {os.environ.get('PGOPTIONS', '')}"
     DATABASES["owner"] = _owner | {"ENGINE": _engine}
-if _replica:
-    # Lists use it (transactions/replica.py). It gives up sooner, so that the primary can still respond in time.
-    DATABASES["replica"] = _connection(
-        "config.database",
-        _replica,
-        1.0,
-        "-c statement_timeout=1s -c default_transaction_read_only=on",
-        prepare_threshold=1,
-    )
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [

@@ -26,7 +26,6 @@ os.environ.update(
         "STAFF_OIDC_MFA_VALUES": "",
         "STAFF_PASSWORD_LOGIN": "true",
         "OWNER_DATABASE_URL": "",
-        "REPLICA_DATABASE_URL": "",
         # Tests that keep files name a folder of their own (tests/support/documents.py).
         "DOCUMENT_STORAGE_URL": "",
         "EVIDENCE_SIGNING_KEY": "",

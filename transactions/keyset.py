@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from django.db import DEFAULT_DB_ALIAS
 from psycopg.rows import RowMaker
 
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT, CursorFormat
@@ -90,11 +89,6 @@ def position(row: ConversionRow | DocumentRow) -> Position:
     return Position(rfc_3339_from_text(row.created_at), int(row.tiebreak))
 
 
-def without_placeholder(rows: list[Row]) -> list[Row]:
-    """The rows of the list, none for a user without rows."""
-    return rows if rows and rows[0].created_at else []
-
-
 class KeysetRows(Generic[Row]):
     """The rows of a table that belong to a user."""
 
@@ -141,9 +135,10 @@ class KeysetRows(Generic[Row]):
         parameters = (*(start or ()) * self._start_count, *owner, count)
         return Query(statement, parameters, self._row, as_text=True)
 
-    def fetch(self, owner: Owner, start: Position | None, count: int, using: str = DEFAULT_DB_ALIAS) -> list[Row]:
+    def fetch(self, owner: Owner, start: Position | None, count: int) -> list[Row]:
         """The rows of this query, without the placeholder."""
-        return without_placeholder(statements.fetch(self.query(owner, start, count), using))
+        rows = statements.fetch(self.query(owner, start, count))
+        return rows if rows and rows[0].created_at else []
 
 
 _CONVERSIONS_BY_ID = f"""

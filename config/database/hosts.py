@@ -46,16 +46,13 @@ class Hosts:
             until = min(until, deadline - SILENT_SECONDS)
             if until <= time.monotonic():
                 raise psycopg.OperationalError("The request has no time for a connection.")
-        attributes = parameters.get("target_session_attrs", "any")
-        # Standbys are tried first, on all hosts.
-        wanted = ["standby", "any"] if attributes == "prefer-standby" else [attributes]
-        attempts = [(host, attribute) for attribute in wanted for host in self._order]
-        for number, (host, attribute) in enumerate(attempts, 1):
+        hosts = self._order
+        for number, host in enumerate(hosts, 1):
             try:
-                return BoundedConnection.connect(**parameters | host._asdict() | {"target_session_attrs": attribute})
+                return BoundedConnection.connect(**parameters | host._asdict())
             except psycopg.OperationalError:
                 self._put_last(host)
-                if number == len(attempts) or time.monotonic() >= until:
+                if number == len(hosts) or time.monotonic() >= until:
                     raise
         raise AssertionError("There is a host.")
 

@@ -127,7 +127,7 @@ class PartnerAPIView(APIView):
 
     def perform_authentication(self, request: Request) -> None:
         """Authenticate now; DRF's does so through `request.user`. Raises SignatureRefusedError."""
-        if request.method == "GET" and self.is_prefetched:
+        if request.method == "GET":
             self.request.get_query = partial(self.get_query, **self.kwargs)
         authenticators: Any = request.authenticators
         for authenticator in authenticators:
@@ -160,11 +160,6 @@ class PartnerAPIView(APIView):
         lock, or a create's INSERT.
         """
         return None
-
-    @property
-    def is_prefetched(self) -> bool:
-        """Whether the query of a GET may be sent with the one for the API key."""
-        return True
 
     def get_rows(self) -> list[Any]:
         """The rows of the query, sent now if it was not before. Raises Django's database errors."""

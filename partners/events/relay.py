@@ -9,12 +9,11 @@ Each feed is written by one call of a function of the database (partners/sql/par
 the feed and ends by itself: a process that is frozen or killed stops no feed, and a feed that fails stops no other.
 """
 
-import sys
 import time
 from typing import NamedTuple
 
 import structlog
-from django.db import DatabaseError, InterfaceError, connections
+from django.db import DatabaseError
 
 from partners.db import statements
 from partners.db.statements import Query
@@ -22,21 +21,14 @@ from partners.models import EventType
 
 log = structlog.get_logger("partners.events.relay")
 
-# Events of a partner that are placed at once, unless a single transaction has more.
+# Events of a partner that are placed at once, unless a single transaction has more. That takes half a second at most,
+# and an import commits no more at once: it delays no other partner, whose smaller batch comes first.
 BATCH = 5000
-# The relay for small batches places others than the one for large ones, so that an import of one partner delays no
-# other. Placing the largest of the small ones takes half a second.
-SMALL, LARGE = range(10_001), range(10_001, sys.maxsize)
 # A single entry may be of a million rows.
 STATEMENT_SECONDS = 300
 # The pause after a feed has failed, and how often the log says so.
 FAILED_PAUSE_SECONDS = 5.0
 FAILED_LOG_SECONDS = 60.0
-REPLICA = "replica"
-# Lists are read from a replica that lags by at most this (transactions/replica.py): no need to wait for longer.
-REPLICA_SECONDS = 6.0
-# The pause after a failure of the replica.
-REPLICA_PAUSE_SECONDS = 10.0
 
 # Types that this version does not know are left to a newer one.
 TYPES = EventType.values
@@ -59,53 +51,33 @@ _PENDING_ENTRIES = """
           JOIN partners_outboxentry entry USING (partner_id, type, transaction_id, transaction_time)
          WHERE entry.data IS NULL
     )
-    SELECT partner_id, (SELECT slug FROM partners_partner WHERE id = partner_id), array_agg(id), sum(size)::bigint
+    SELECT partner_id, (SELECT slug FROM partners_partner WHERE id = partner_id), array_agg(id)
       FROM whole GROUP BY partner_id ORDER BY sum(size)
-"""
-# All if it is no replica any more.
-_ON_REPLICA = """
-    SELECT id FROM unnest(%s::bigint[]) AS given (id)
-     WHERE NOT pg_is_in_recovery() OR EXISTS (SELECT FROM partners_outboxentry entry WHERE entry.id = given.id)
 """
 _ASSIGN = "SELECT placed, failure FROM partners_place_events(%s, %s)"
 
 
 class Batch(NamedTuple):
-    """Entries of a partner that are placed at once, and the number of their rows."""
+    """Entries of a partner that are placed at once."""
 
     partner_id: int
     slug: str
     entries: list[int]
-    rows: int
 
 
 class Relay:
     """Places events in batches. Any number of processes may have some; one at a time works on a partner's feed."""
 
-    def __init__(self, sizes: range = range(sys.maxsize)) -> None:
-        """sizes: the numbers of rows of the batches that it takes."""
-        self._sizes = sizes
-        # When an entry that the replica lacks was first seen (monotonic seconds), by its id.
-        self._seen: dict[int, float] = {}
-        self._replica_asked_from = 0.0
+    def __init__(self) -> None:
         # When to try a failed feed again, and when to log it again (monotonic seconds), by the partner's id.
         self._retry_at: dict[int, float] = {}
         self._log_at: dict[int, float] = {}
 
     def assign_positions(self) -> int:
-        """Make events of a batch of each partner; return their number. Raises Django's errors of a lost database.
-
-        With a replica, entries wait until it has replayed what they report.
-        """
+        """Make events of a batch of each partner; return their number. Raises Django's errors of a lost database."""
         now = time.monotonic()
-        batches = [
-            batch
-            for batch in statements.fetch_within(STATEMENT_SECONDS, pending_entries())
-            if batch.rows in self._sizes and self._retry_at.get(batch.partner_id, 0.0) <= now
-        ]
-        if REPLICA in connections:
-            batches = self._replayed(batches)
-        return sum(map(self._assign, batches))
+        batches = statements.fetch_within(STATEMENT_SECONDS, pending_entries())
+        return sum(self._assign(batch) for batch in batches if self._retry_at.get(batch.partner_id, 0.0) <= now)
 
     def _assign(self, batch: Batch) -> int:
         """Assign positions; return the number of events, 0 if the batch failed or another relay is at the feed."""
@@ -128,31 +100,6 @@ class Relay:
         if self._log_at.get(batch.partner_id, 0.0) <= now:
             self._log_at[batch.partner_id] = now + FAILED_LOG_SECONDS
             log.error("event feed stopped", partner=batch.slug, failure=failure)
-
-    def _replayed(self, batches: list[Batch]) -> list[Batch]:
-        """The entries that the replica has, or has lacked for so long that lists do not use it.
-
-        Neither has an entry without those committed before it.
-        """
-        now = time.monotonic()
-        ids = [id_ for batch in batches for id_ in batch.entries]
-        self._seen = {id_: self._seen.get(id_, now) for id_ in ids}
-        overdue = {id_ for id_, seen_at in self._seen.items() if now - seen_at > REPLICA_SECONDS}
-        replayed = overdue | self._on_replica([id_ for id_ in ids if id_ not in overdue])
-        kept = [batch._replace(entries=[id_ for id_ in batch.entries if id_ in replayed]) for batch in batches]
-        return [batch for batch in kept if batch.entries]
-
-    def _on_replica(self, ids: list[int]) -> set[int]:
-        if not ids or time.monotonic() < self._replica_asked_from:
-            return set()
-        try:
-            found: list[tuple[int]] = statements.fetch(Query(_ON_REPLICA, (ids,)), REPLICA)
-            return {id_ for (id_,) in found}
-        except (DatabaseError, InterfaceError) as failure:
-            log.warning("replica not reached", exc_info=failure)
-            self._replica_asked_from = time.monotonic() + REPLICA_PAUSE_SECONDS
-            connections[REPLICA].close()
-            return set()
 
 
 def pending_entries() -> Query[Batch]:

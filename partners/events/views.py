@@ -14,7 +14,7 @@ from partners.events.serializers import EventPageSerializer, EventSerializer
 
 
 class EventList(PartnerAPIView):
-    """/v1/events. Read from the primary: an event is in the feed only when a replica has what it reports."""
+    """/v1/events."""
 
     pagination_class = FeedPagination
     serializer_class = EventSerializer

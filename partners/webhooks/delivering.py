@@ -1,8 +1,9 @@
 """The process that brings events into the feeds and sends webhooks (contract, section 10).
 
 Sends share one event loop. In a thread, each turn of the database records results, makes deliveries and leases due
-ones; two relays have others, as a large import can keep the one of large batches for minutes. Nothing is kept in
-memory that another process could not do again, so it may be killed.
+ones; the relay has another, as a large transaction can keep it for minutes. Nothing is kept in memory that another
+process could not do again, so it may be killed. It ends by itself at an error that is not the database's, and its
+supervisor starts another.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from typing import NamedTuple, ParamSpec, TypeVar
 import structlog
 from django.db import DatabaseError, InterfaceError, connection, transaction
 
-from partners.events.relay import LARGE, SMALL, Relay
+from partners.events.relay import Relay
 from partners.models import WebhookEndpoint
 from partners.monitoring.request_context import request_context
 from partners.refusals import RefusedError
@@ -63,31 +64,36 @@ class Deliverer:
         self.attempts = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._results: list[tuple[Lease, Outcome]] = []
-        self._stopping = False
-        # Set when there is a result to record, or at the stop.
+        self._stopping = threading.Event()
+        # Set when there is a result to record, or an event to deliver, or at the stop.
         self._wake = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "database")
-        self._relays = [_RelayThread(Relay(sizes), self._wake) for sizes in (SMALL, LARGE)]
+        # It is a daemon: the process does not wait for a long statement.
+        self._relay = threading.Thread(target=self._place_events, name="relay", daemon=True)
+        self._relay_failure: BaseException | None = None
         self._is_database_lost = False
 
     def stop(self) -> None:
         """Lease nothing more, and end `run` when the sends under way have ended, or after ENDING_SECONDS."""
-        self._stopping = True
-        for relay in self._relays:
-            relay.stop()
+        self._stopping.set()
         self._wake.set()
 
     async def run(self) -> None:
-        """Deliver until `stop`."""
-        for relay in self._relays:
-            relay.start()
+        """Deliver until `stop`. Raises what has ended the relay."""
+        self._relay.start()
         with self._thread:
             sender = Sender()
-            while not self._stopping:
-                if not await self._cycle(sender):
-                    await self._wait(RETRY_SECONDS if self._is_database_lost else IDLE_SECONDS)
-            await self._end()
-            await self._in_thread(_close_connection)
+            try:
+                while not self._stopping.is_set():
+                    if not await self._cycle(sender):
+                        await self._wait(RETRY_SECONDS if self._is_database_lost else IDLE_SECONDS)
+                await self._end()
+            finally:
+                self._stopping.set()
+                await self._in_thread(_close_connection)
+        if self._relay_failure:
+            raise self._relay_failure
 
     async def _cycle(self, sender: Sender) -> bool:
         """Run a cycle in the database; return whether to run the next at once."""
@@ -148,33 +154,22 @@ class Deliverer:
         except (DatabaseError, InterfaceError):
             log.exception("results not recorded: their deliveries are attempted again")
 
-    async def _in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call a function in the thread that has the database connection."""
-        return await asyncio.get_running_loop().run_in_executor(self._thread, partial(function, *args, **kwargs))
+    def _place_events(self) -> None:
+        """Place events until `stop`, in a thread of its own. An error that is not the database's stops all."""
+        try:
+            self._run_relay(Relay())
+        except BaseException as failure:  # noqa: BLE001 - raised by `run`
+            self._relay_failure = failure
+            self._tell_loop(self.stop)
+        finally:
+            connection.close()
 
-
-class _RelayThread(threading.Thread):
-    """Places events until it is stopped. It is a daemon: the process does not wait for a long statement."""
-
-    def __init__(self, relay: Relay, placed: asyncio.Event) -> None:
-        """placed: set when there are new events."""
-        super().__init__(name="relay", daemon=True)
-        self._relay = relay
-        self._loop = asyncio.get_running_loop()
-        self._placed = placed
-        self._stopping = threading.Event()
-
-    def stop(self) -> None:
-        """End the thread after its present statement."""
-        self._stopping.set()
-
-    def run(self) -> None:
-        """Place events until `stop`."""
+    def _run_relay(self, relay: Relay) -> None:
         is_database_lost = False
         while not self._stopping.is_set():
             try:
                 connection.close_if_unusable_or_obsolete()
-                count = self._relay.assign_positions()
+                count = relay.assign_positions()
             except (DatabaseError, InterfaceError):
                 connection.close()
                 if not is_database_lost:
@@ -184,11 +179,17 @@ class _RelayThread(threading.Thread):
                 continue
             is_database_lost = False
             if count:
-                with suppress(RuntimeError):  # the loop has ended
-                    self._loop.call_soon_threadsafe(self._placed.set)
+                self._tell_loop(self._wake.set)
             else:
                 self._stopping.wait(IDLE_SECONDS)
-        connection.close()
+
+    def _tell_loop(self, callback: Callable[[], object]) -> None:
+        with suppress(RuntimeError):  # the loop has ended
+            self._loop.call_soon_threadsafe(callback)
+
+    async def _in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a function in the thread that has the database connection."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, partial(function, *args, **kwargs))
 
 
 def _close_connection() -> None:

@@ -34,7 +34,6 @@ UNSET = dict.fromkeys(
     (
         "REDIS_URL",
         "OWNER_DATABASE_URL",
-        "REPLICA_DATABASE_URL",
         "SECRET_KEY_FALLBACKS",
         "CSRF_TRUSTED_ORIGINS",
         "WEBHOOK_CA_BUNDLE",
@@ -105,20 +104,13 @@ def test_valid_production_settings_are_accepted(environment: dict[str, str]) -> 
         assert runpy.run_path(str(SETTINGS))["DEBUG"] is False
 
 
-@pytest.mark.parametrize(
-    ("name", "alias", "role"),
-    [
-        ("DATABASE_URL", "default", "read-write"),
-        ("OWNER_DATABASE_URL", "owner", "read-write"),
-        ("REPLICA_DATABASE_URL", "replica", "prefer-standby"),
-    ],
-)
-def test_several_hosts_are_asked_for_the_role_that_the_setting_needs(name: str, alias: str, role: str) -> None:
+@pytest.mark.parametrize(("name", "alias"), [("DATABASE_URL", "default"), ("OWNER_DATABASE_URL", "owner")])
+def test_of_several_hosts_the_primary_is_asked_for(name: str, alias: str) -> None:
     url = f"postgresql://a:b%40c@one:5432,two:6432/psi{'?sslmode=require' if alias == 'default' else ''}"
     with patch.dict(os.environ, deployment() | UNSET | {name: url}):
         found = runpy.run_path(str(SETTINGS))["DATABASES"][alias]
     assert (found["HOST"], found["PORT"], found["PASSWORD"]) == ("one,two", "5432,6432", "b@c")
-    assert found["OPTIONS"]["target_session_attrs"] == role
+    assert found["OPTIONS"]["target_session_attrs"] == "read-write"
 
 
 def test_a_migration_has_its_lock_timeout_by_pgoptions() -> None:
@@ -131,12 +123,12 @@ def test_a_migration_has_its_lock_timeout_by_pgoptions() -> None:
 def test_a_role_that_the_url_names_is_kept_and_one_host_is_asked_for_none() -> None:
     urls = {
         "DATABASE_URL": "postgresql://a@one,two/psi?target_session_attrs=primary",
-        "REPLICA_DATABASE_URL": "postgresql://a@three/psi",
+        "OWNER_DATABASE_URL": "postgresql://b@three/psi",
     }
     with patch.dict(os.environ, deployment() | UNSET | urls):
         databases = runpy.run_path(str(SETTINGS))["DATABASES"]
     assert databases["default"]["OPTIONS"]["target_session_attrs"] == "primary"
-    assert "target_session_attrs" not in databases["replica"]["OPTIONS"]
+    assert "target_session_attrs" not in databases["owner"]["OPTIONS"]
 
 
 # ChainMap takes the first of several values of one variable.
@@ -238,8 +230,6 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         ("HOST", "1.2.3.400", "such as 127.0.0.1"),
         ("HOST", "http://localhost", "such as 127.0.0.1"),
         ("PORT", "0", "from 1 to 65535"),
-        ("REPLICA_DATABASE_URL", "mysql://a/b", "PostgreSQL"),
-        ("REPLICA_DATABASE_URL", "nonsense", "PostgreSQL"),
         ("SECRET_KEY", f" {A_KEY}", "spaces"),
         ("SECRETS_ENCRYPTION_KEYS", f"{A_KEY}, {ANOTHER_KEY}", "spaces"),
         ("SECRETS_ENCRYPTION_KEYS", f"{A_KEY},short", "weak or example"),
@@ -364,7 +354,7 @@ def test_the_example_for_deployment_has_valid_values_and_none_of_the_owner() -> 
     filled |= {"EVIDENCE_SIGNING_KEY": next(signing_keys()), "SECRET_KEY_FALLBACKS": ANOTHER_KEY}
     with patch.dict(os.environ, UNSET | filled):
         databases = runpy.run_path(str(SETTINGS))["DATABASES"]
-    assert databases.keys() == {"default", "replica"}
+    assert databases.keys() == {"default"}
 
 
 @pytest.mark.parametrize("file", ["docs/operations.md", ".env.example", "deploy/environment.example"])

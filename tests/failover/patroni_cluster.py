@@ -256,14 +256,13 @@ class PatroniCluster:
 
 
 @contextmanager
-def haproxy(folder: Path, nodes: Sequence[Node]) -> Iterator[tuple[int, int]]:
-    """Run HAProxy with deploy/patroni/haproxy.cfg; yield the ports of the primary and of a standby.
+def haproxy(folder: Path, nodes: Sequence[Node]) -> Iterator[int]:
+    """Run HAProxy with deploy/patroni/haproxy.cfg; yield the port of the primary.
 
     folder: one that the nodes' account reaches.
     """
-    primary, standby = free_port(), free_port()
-    text = (DEPLOYED / "haproxy.cfg").read_text()
-    text = text.replace("127.0.0.1:5000", f"127.0.0.1:{primary}").replace("127.0.0.1:5001", f"127.0.0.1:{standby}")
+    primary = free_port()
+    text = (DEPLOYED / "haproxy.cfg").read_text().replace("127.0.0.1:5000", f"127.0.0.1:{primary}")
     for number, node in enumerate(nodes, 1):
         text = re.sub(
             rf"server db{number} \S+ check port \d+",
@@ -275,7 +274,7 @@ def haproxy(folder: Path, nodes: Sequence[Node]) -> Iterator[tuple[int, int]]:
     process.start()
     try:
         wait_until(lambda: _listens(primary))
-        yield primary, standby
+        yield primary
     finally:
         process.end()
 

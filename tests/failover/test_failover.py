@@ -174,19 +174,16 @@ def installation(tmp_path: Path) -> Iterator[Installation]:
         cluster = stack.enter_context(running_cluster())
         stack.enter_context(own_redis(redis_port, tmp_path))
         if BY_HAPROXY:
-            primary, standby = stack.enter_context(haproxy(cluster.folder, cluster.nodes))
-            urls = {
-                "DATABASE_URL": f"postgresql://{SERVICE_ROLE}@127.0.0.1:{primary}/{DATABASE}",
-                "REPLICA_DATABASE_URL": f"postgresql://{SERVICE_ROLE}@127.0.0.1:{standby}/{DATABASE}",
-            }
+            port = stack.enter_context(haproxy(cluster.folder, cluster.nodes))
+            url = f"postgresql://{SERVICE_ROLE}@127.0.0.1:{port}/{DATABASE}"
         else:
-            urls = dict.fromkeys(("DATABASE_URL", "REPLICA_DATABASE_URL"), cluster.url(SERVICE_ROLE))
+            url = cluster.url(SERVICE_ROLE)
         # Production's settings: its time limits are a subject of the test.
         environment = production(
             DJANGO_SETTINGS_MODULE="config.settings",
             ALLOWED_HOSTS=NAME,
             REDIS_URL=f"redis://127.0.0.1:{redis_port}/0",
-            **urls,
+            DATABASE_URL=url,
         )
         owner = environment | {"OWNER_DATABASE_URL": cluster.url(OWNER_ROLE)}
         manage(owner, "migrate", "--verbosity", "0")

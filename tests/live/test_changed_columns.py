@@ -16,7 +16,6 @@ from tests import factories
 from tests.conftest import database_url
 from tests.live.conftest import Server, serving
 from tests.support.client import PartnerClient, Response
-from transactions.keyset import CONVERSIONS, Owner
 from users.models import User
 
 Alter = Callable[[str, str, str], None]
@@ -146,15 +145,3 @@ def test_a_stored_response_is_replayed(api: PartnerClient, partner: Partner, alt
     alter("partners_idempotencyrecord", "location", "varchar(5000)")
     again = api.post("/v1/users", body, key=key)
     assert (again.status, again.body, again.header("Idempotent-Replayed")) == (201, first.body, "true")
-
-
-def test_a_replica_connection_goes_on(user: User, alter: Alter) -> None:
-    connections.settings["replica"] = dict(connections.settings["default"])
-    try:
-        owner = Owner(user.partner_id, user.external_id)
-        rows = [CONVERSIONS.fetch(owner, None, 2, "replica") for _ in range(2)]
-        alter("transactions_conversion", "type", "varchar(200)")
-        assert CONVERSIONS.fetch(owner, None, 2, "replica") == rows[0] == rows[1] != []
-    finally:
-        connections["replica"].close()
-        del connections["replica"], connections.settings["replica"]

@@ -12,10 +12,7 @@ SESSION_TIMEOUTS = "-c statement_timeout=90s -c lock_timeout=60s -c idle_in_tran
 
 
 def lengthen(databases: dict[str, dict[str, Any]]) -> None:
-    """Lengthen the timeouts of the primary in DATABASES.
-
-    The replica keeps production's: they decide where a list is read.
-    """
+    """Lengthen the timeouts of the serving role in DATABASES."""
     options = databases["default"]["OPTIONS"]
     # Longer than the server's own limits, as in production.
     databases["default"]["RESPONSE_SECONDS"] = 95.0

@@ -15,7 +15,7 @@ from partners.api.serializers import RowSerializer
 from partners.db.statements import Query
 from partners.streaming import TooManyStreamsError
 from partners.uuids import is_uuid
-from transactions import keyset, replica
+from transactions import keyset
 from transactions.api import schema
 from transactions.api.pagination import CursorPagination
 from transactions.api.serializers import (
@@ -48,18 +48,6 @@ class UserRowList(PartnerAPIView):
         if external_id_errors(external_id) or self.paginator.errors:
             return None
         return self.rows.query(Owner(partner_id, external_id), self.paginator.start, self.paginator.count)
-
-    @property
-    def is_prefetched(self) -> bool:
-        """The replica runs the query, if there is one."""
-        return not replica.is_configured()
-
-    def get_rows(self) -> list[Any]:
-        """The rows of the query, from the replica if there is one."""
-        if self.is_prefetched:
-            return super().get_rows()
-        query = self.get_query(self.request.user.partner_id, **self.kwargs)
-        return replica.fetch(query, self.paginator.start) if query else []
 
     def page(self, external_id: str) -> HttpResponse:
         """The response with the page. Raises BadRequestError and NotFoundError."""

@@ -30,13 +30,13 @@ def silent() -> Iterator[int]:
 
 
 @pytest.fixture
-def attempts(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str | None, str]]:
-    """The attempts to connect, as port and wanted role."""
-    made: list[tuple[str | None, str]] = []
+def attempts(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
+    """The ports of the attempts to connect."""
+    made: list[str | None] = []
     connect = BoundedConnection.connect
 
     def noted(**parameters: Any) -> BoundedConnection:
-        made.append((parameters["port"], parameters["target_session_attrs"]))
+        made.append(parameters["port"])
         return connect(**parameters)
 
     monkeypatch.setattr(BoundedConnection, "connect", noted)
@@ -59,11 +59,11 @@ def connect(hosts: Hosts, parameters: dict[str, Any]) -> None:
     hosts.connect(parameters).close()
 
 
-def test_the_last_good_host_comes_first(server: dict[str, Any], attempts: list[tuple[str | None, str]]) -> None:
+def test_the_last_good_host_comes_first(server: dict[str, Any], attempts: list[str | None]) -> None:
     with refusing() as first, refusing() as second:
         hosts = hosts_of(server, first, second)
         connect(hosts, server)
-        assert [port for port, _ in attempts[:-1]] == [str(first), str(second)]
+        assert attempts[:-1] == [str(first), str(second)]
         good = attempts[-1]
         attempts.clear()
         connect(hosts, server)
@@ -71,14 +71,14 @@ def test_the_last_good_host_comes_first(server: dict[str, Any], attempts: list[t
 
 
 def test_an_attempt_waits_for_one_silent_host_and_the_next_goes_on_after_it(
-    server: dict[str, Any], attempts: list[tuple[str | None, str]]
+    server: dict[str, Any], attempts: list[str | None]
 ) -> None:
     with silent() as first, silent() as second:
         hosts = hosts_of(server, first, second)
         for number, port in enumerate((first, second), 1):
             with pytest.raises(psycopg.OperationalError):
                 connect(hosts, server)
-            assert [tried for tried, _ in attempts] == [str(first), str(second)][:number], port
+            assert attempts == [str(first), str(second)][:number], port
         connect(hosts, server)
     assert len(attempts) == 3
 
@@ -88,29 +88,23 @@ def test_the_wait_for_one_host_uses_up_an_attempt(server: dict[str, Any]) -> Non
 
 
 def test_if_no_host_accepts_the_last_error_is_raised_after_each_was_tried_once(
-    server: dict[str, Any], attempts: list[tuple[str | None, str]]
+    server: dict[str, Any], attempts: list[str | None]
 ) -> None:
     with ExitStack() as stack:
         ports = [str(stack.enter_context(refusing())) for _ in range(3)]
         hosts = Hosts("127.0.0.1,127.0.0.1,127.0.0.1", ",".join(ports))
         with pytest.raises(psycopg.OperationalError, match="refused"):
             connect(hosts, server)
-    assert [port for port, _ in attempts] == ports
+    assert attempts == ports
 
 
-def test_a_host_that_only_reads_is_no_primary(server: dict[str, Any], attempts: list[tuple[str | None, str]]) -> None:
+def test_a_host_that_only_reads_is_no_primary(server: dict[str, Any], attempts: list[str | None]) -> None:
     read_only = server | {"options": "-c default_transaction_read_only=on", "target_session_attrs": "read-write"}
     with pytest.raises(psycopg.OperationalError, match="read-only"):
         connect(hosts_of(server), read_only)
 
 
-def test_a_standby_is_preferred_to_a_primary(server: dict[str, Any], attempts: list[tuple[str | None, str]]) -> None:
-    with refusing() as first:
-        connect(hosts_of(server, first), server | {"target_session_attrs": "prefer-standby"})
-    assert [role for _, role in attempts] == ["standby", "standby", "any", "any"]
-
-
-def test_one_port_is_that_of_all_hosts(attempts: list[tuple[str | None, str]]) -> None:
+def test_one_port_is_that_of_all_hosts(attempts: list[str | None]) -> None:
     with refusing() as port, pytest.raises(psycopg.OperationalError):
         Hosts("127.0.0.1,localhost", str(port)).connect({})
-    assert [tried for tried, _ in attempts] == [str(port)] * 2
+    assert attempts == [str(port)] * 2

@@ -20,7 +20,6 @@ from tests.support.events import add_events, make_older, place_events
 from tests.support.plans import generic_plan, nodes
 from tests.support.responses import assert_error, failing_fields
 from tests.support.round_trips import round_trips
-from transactions import replica
 from users.models import Status, User
 
 FEED = "/v1/events"
@@ -283,15 +282,6 @@ def test_a_page_is_one_round_trip_with_authentication(api: PartnerClient, partne
     with round_trips() as further:
         read(api, f"?limit=3&cursor={cursor}")
     assert (empty.count, further.count) == (1, 1)
-
-
-def test_the_feed_is_read_from_the_primary(
-    api: PartnerClient, partner: Partner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    add_events(partner, 1)
-    monkeypatch.setattr(replica, "is_configured", lambda: True)
-    monkeypatch.setattr(replica, "fetch", lambda *_: pytest.fail("the replica was asked"))
-    assert len(read(api)["items"]) == 1
 
 
 @pytest.mark.parametrize("count", [10, DEFAULT_ROWS, MAX_ROWS])

@@ -294,22 +294,6 @@ def test_an_import_of_one_partner_delays_no_other(
     assert Event.objects.filter(partner=committed_partner).count() == 2
 
 
-def test_a_large_transaction_is_left_to_the_relay_for_large_ones(
-    writers: Callable[[], Writer], users: list[UUID]
-) -> None:
-    other = factories.UserFactory.create()
-    small, large = Relay(range(3)), Relay(range(3, 100))
-    writer = writers()
-    writer.record(users[0], 3)
-    writer.commit()
-    writer.record(other.pk)
-    writer.commit()
-
-    assert small.assign_positions() == 1
-    assert Event.objects.filter(partner_id=other.partner_id).count() == 1
-    assert (large.assign_positions(), small.assign_positions()) == (1, 0)
-
-
 def test_an_event_does_not_wait_for_a_feed_that_another_relay_is_at(
     writers: Callable[[], Writer], reader: psycopg.Connection[Any], committed_partner: Partner, users: list[UUID]
 ) -> None:

@@ -99,9 +99,8 @@ def delivering(loopback: None, monkeypatch: pytest.MonkeyPatch) -> Any:
             finally:
                 loop.call_soon_threadsafe(deliverer.stop)
                 running.result(WAIT_SECONDS)
-                # Their database connections are closed before the test's end.
-                for relay in deliverer._relays:
-                    relay.join(WAIT_SECONDS)
+                # Its database connection is closed before the test's end.
+                deliverer._relay.join(WAIT_SECONDS)
 
     return run
 

@@ -1,5 +1,6 @@
 """`deliver_events` delivers, ends in order, and may be killed."""
 
+import asyncio
 import signal
 import threading
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from django.utils import timezone
 from standardwebhooks.webhooks import Webhook
 
 from config.embedded.server import SUPERUSER
+from partners.events.relay import Relay
 from partners.models import (
     DeliveryState,
     DisabledReason,
@@ -24,8 +26,9 @@ from partners.models import (
     WebhookSecret,
 )
 from partners.monitoring import installation
+from partners.webhooks import delivering as delivering_module
 from partners.webhooks import endpoints
-from partners.webhooks.delivering import send_test
+from partners.webhooks.delivering import Deliverer, send_test
 from tests.conftest import database_url
 from tests.factories import StatusChangeFactory, UserFactory
 from tests.support.receiver import Authority, Receiver, Reply
@@ -174,6 +177,23 @@ def test_a_signal_ends_it_when_the_sends_under_way_have_ended(
 def test_doctor_knows_a_running_process(committed_partner: Partner, process: Any) -> None:
     with process():
         wait_until(lambda: installation._deliverer().result == "ok")
+
+
+@pytest.mark.parametrize(
+    "part", [(Relay, "assign_positions"), (delivering_module, "fan_out")], ids=["relay", "fan-out"]
+)
+def test_an_error_that_is_not_the_database_s_ends_the_process(
+    committed_partner: Partner, part: tuple[object, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> int:
+        raise ZeroDivisionError
+
+    async def run() -> None:
+        await asyncio.wait_for(Deliverer().run(), WAIT_SECONDS)
+
+    monkeypatch.setattr(*part, fail)
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(run())
 
 
 def test_a_killed_process_loses_nothing(
