@@ -1,4 +1,5 @@
 """The size of what git tracks, for `make size`: lines by kind and by app, and the words of the documentation."""
+# ruff: noqa: T201 - it prints its report
 
 import subprocess
 from collections import defaultdict
@@ -15,22 +16,21 @@ SMALL = 40
 
 def kind_of(path: PurePath) -> str | None:
     """Return the row of the report that counts a file: an app's name for product Python, else a kind. None: no row."""
-    top = path.parts[0]
+    top, kind = path.parts[0], None
     if "migrations" in path.parts:
-        return "migrations"
-    if path.suffix == ".py" and top in APPS:
-        return f"product: {top}"
-    if path.suffix == ".py" and top == "tests":
-        return "tests"
-    if path.suffix in SCRIPTS:
-        return "templates, scripts, styles"
-    if path.suffix == ".sql":
-        return "SQL"
-    if path.suffix in EXAMPLES:
-        return "bench" if top == "bench" else "clients and examples"
-    if path.suffix != ".md":
-        return None
-    return "words: " + {"docs_site": "pages of /docs", "clients": "packages", "CHANGELOG.md": "changelog"}.get(top, "docs")
+        kind = "migrations"
+    elif path.suffix == ".py" and top in {*APPS, "tests"}:
+        kind = "tests" if top == "tests" else f"product: {top}"
+    elif path.suffix in SCRIPTS:
+        kind = "templates, scripts, styles"
+    elif path.suffix == ".sql":
+        kind = "SQL"
+    elif path.suffix in EXAMPLES:
+        kind = "bench" if top == "bench" else "clients and examples"
+    elif path.suffix == ".md":
+        kinds = {"docs_site": "pages of /docs", "clients": "packages", "CHANGELOG.md": "changelog"}
+        kind = f"words: {kinds.get(top, 'docs')}"
+    return kind
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from tests.support.timeouts import CONNECT_SECONDS, WAIT_SECONDS
 
 
 def test_production_has_short_timeouts() -> None:
-    with patch.dict(os.environ, deployment() | {"REPLICA_DATABASE_URL": ""}):
+    with patch.dict(os.environ, deployment()):
         default = runpy.run_path(f"{settings.BASE_DIR}/config/settings.py")["DATABASES"]["default"]
     options = default["OPTIONS"]
     assert default["RESPONSE_SECONDS"] == 4.5
