@@ -2,6 +2,7 @@
 # ruff: noqa: T201 - it prints its report
 
 import subprocess
+import sys
 from collections import defaultdict
 from pathlib import Path, PurePath
 
@@ -14,23 +15,22 @@ EXAMPLES = {".py", ".sh", ".php", ".go", ".java"}
 SMALL = 40
 
 
+BY_SUFFIX = dict.fromkeys(SCRIPTS, "templates, scripts, styles") | {".sql": "SQL"}
+WORDS = {"docs_site": "pages of /docs", "clients": "packages", "CHANGELOG.md": "changelog"}
+
+
 def kind_of(path: PurePath) -> str | None:
     """Return the row of the report that counts a file: an app's name for product Python, else a kind. None: no row."""
-    top, kind = path.parts[0], None
+    top = path.parts[0]
     if "migrations" in path.parts:
-        kind = "migrations"
-    elif path.suffix == ".py" and top in {*APPS, "tests"}:
-        kind = "tests" if top == "tests" else f"product: {top}"
-    elif path.suffix in SCRIPTS:
-        kind = "templates, scripts, styles"
-    elif path.suffix == ".sql":
-        kind = "SQL"
-    elif path.suffix in EXAMPLES:
-        kind = "bench" if top == "bench" else "clients and examples"
-    elif path.suffix == ".md":
-        kinds = {"docs_site": "pages of /docs", "clients": "packages", "CHANGELOG.md": "changelog"}
-        kind = f"words: {kinds.get(top, 'docs')}"
-    return kind
+        return "migrations"
+    if path.suffix == ".md":
+        return f"words: {WORDS.get(top, 'docs')}"
+    if path.suffix == ".py" and top in {*APPS, "tests"}:
+        return f"product: {top}" if top in APPS else top
+    if path.suffix in EXAMPLES:
+        return "bench" if top.startswith("bench") else "clients and examples"
+    return BY_SUFFIX.get(path.suffix)
 
 
 def main() -> None:
@@ -42,11 +42,12 @@ def main() -> None:
         if (kind := kind_of(path)) and path.is_file():
             texts[kind].append(path.read_text(encoding="utf-8"))
     product = [text for kind, found in texts.items() if kind.startswith("product: ") for text in found]
-    print(f"{'':30}{'files':>8}{'lines':>8}")
+    rows = [f"{'':30}{'files':>8}{'lines':>8}"]
     for kind, found in [*sorted(texts.items()), ("product, all apps", product)]:
         words = f"  {sum(len(text.split()) for text in found)} words" if kind.startswith("words: ") else ""
-        print(f"{kind:30}{len(found):>8}{sum(text.count(chr(10)) for text in found):>8}{words}")
-    print(f"{f'product files below {SMALL} lines':30}{sum(0 < text.count(chr(10)) < SMALL for text in product):>8}")
+        rows.append(f"{kind:30}{len(found):>8}{sum(text.count(chr(10)) for text in found):>8}{words}")
+    small = sum(0 < text.count("\n") < SMALL for text in product)
+    sys.stdout.write("\n".join([*rows, f"{f'product files below {SMALL} lines':30}{small:>8}"]) + "\n")
 
 
 if __name__ == "__main__":
