@@ -19,12 +19,11 @@ PARALLEL := -n $(shell n=$$(getconf _NPROCESSORS_ONLN); [ $$n -lt 6 ] && expr $$
   --no-loadscope-reorder
 # Otherwise each process compiles all modules again.
 export PYTHONDONTWRITEBYTECODE =
-DESCRIBE := $(MANAGE) spectacular --format openapi-json --validate --fail-on-warn
 
 # Two rules install into one folder.
 .NOTPARALLEL:
 
-.PHONY: help install demo serve test test-pythons examples-test generated-test long-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi client-types openapi-lint messages lock size clean
+.PHONY: help install demo serve test test-pythons examples-test generated-test long-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format client-types openapi-lint messages lock size clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
@@ -117,41 +116,35 @@ fuzz: install ## schemathesis against a live server; FUZZ_EXAMPLES for each oper
 screenshots: install ## of the back office, in .local/screenshots
 	$(BIN)/python -m pytest --quiet tests/browser/screenshots.py
 
-lint: install ## format, lint, types, layers, migrations, OpenAPI drift, deployment check
+lint: install ## format, lint, types, layers, migrations, deployment check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python -m mypy .
 	$(BIN)/python -c 'from importlinter.cli import lint_imports_command as lint; lint()' --no-cache
 	$(MANAGE) makemigrations --check --dry-run
-	@$(DESCRIBE) | diff docs/openapi.json - || \
-	  { echo "docs/openapi.json differs from the code: run make openapi, and review the change" >&2; exit 1; }
 	$(BIN)/python -m config.environment --deployment -- $(MANAGE) check --deploy --fail-level WARNING
 
 format: install ## ruff's formats and fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-openapi: install ## writes docs/openapi.json, and from it the types of the clients; needs npm
-	$(DESCRIBE) > docs/openapi.json
-	@$(MAKE) client-types
-	$(BIN)/python clients/commonjs.py
-
 # `string & {}` lets an editor complete the known values of an enumeration to which values may be added.
-client-types: install $(GENERATORS_STAMP) $(NPM_STAMP) ## the types of the clients, into TYPES (clients)
+client-types: install $(GENERATORS_STAMP) $(NPM_STAMP) ## the types of the clients from docs/openapi.yaml, into TYPES (clients), and their CommonJS; needs npm
 	$(BIN)/python clients/schemas.py > .local/schemas.json
 	$(dir $(GENERATORS_STAMP))bin/datamodel-codegen --input .local/schemas.json --input-file-type openapi \
 	  --output-model-type typing.TypedDict --target-python-version 3.11 --enum-field-as-literal all \
 	  --no-use-closed-typed-dict --use-schema-description --use-field-description --formatters builtin \
-	  --custom-file-header '"""What is sent and received, made by `make openapi`: do not edit."""' \
+	  --custom-file-header '"""What is sent and received, made by `make client-types`: do not edit."""' \
 	  --output "$(TYPES)/python/src/psi/types.py"
 	cd .local/npm && npx openapi-typescript ../schemas.json --root-types --root-types-no-schema-prefix -o types.d.mts
 	sed -E 's/("\)?) \| string/\1 | (string \& {})/' .local/npm/types.d.mts > "$(TYPES)/node/types.d.mts"
+	@[ "$(TYPES)" != clients ] || $(BIN)/python clients/commonjs.py
 
-openapi-lint: $(NPM_STAMP) ## Redocly, Spectral and openapi-typescript on docs/openapi.json; needs npm and Node.js 20.19
-	cd .local/npm && REDOCLY_TELEMETRY=off npx redocly lint --max-problems 1 ../../docs/openapi.json 2>&1 | tee redocly.txt \
+openapi-lint: $(NPM_STAMP) ## Redocly, Spectral and openapi-typescript on docs/openapi.yaml; needs npm and Node.js 20.19
+	cd .local/npm && REDOCLY_TELEMETRY=off npx redocly lint --max-problems 1 ../../docs/openapi.yaml 2>&1 | tee redocly.txt \
 	  && grep -q "Your API description is valid" redocly.txt && ! grep -q "Warning was generated" redocly.txt
-	cd .local/npm && npx spectral lint --fail-severity hint ../../docs/openapi.json
-	cd .local/npm && npx openapi-typescript ../../docs/openapi.json -o types.ts && npx tsc --noEmit --strict types.ts
+	cd .local/npm && npx spectral lint --fail-severity hint ../../docs/openapi.yaml
+	cd .local/npm && npx openapi-typescript ../../docs/openapi.yaml -o types.ts && npx tsc --noEmit --strict types.ts
 	@! grep -nE 'unknown &|& \(?unknown' .local/npm/types.ts
 
 $(NPM_STAMP): tests/npm/package.json tests/npm/package-lock.json tests/npm/.spectral.yaml

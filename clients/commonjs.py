@@ -1,4 +1,4 @@
-"""Writes the CommonJS files of the Node.js client from its ES module: `make openapi` runs it, and a test compares."""
+"""Writes the CommonJS files of the Node.js client from its ES module: `make client-types` runs it; a test compares."""
 
 import re
 from pathlib import Path

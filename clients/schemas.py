@@ -1,4 +1,4 @@
-"""Prints the schemas of docs/openapi.json as generators of types take them: `make client-types` runs it.
+"""Prints the schemas of docs/openapi.yaml as generators of types take them: `make client-types` runs it.
 
 Left out are those of error responses, which the clients raise as ApiError, and paths, whose requests are methods.
 """
@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-DESCRIPTION = Path(__file__).parents[1] / "docs" / "openapi.json"
+import yaml
+
+DESCRIPTION = Path(__file__).parents[1] / "docs" / "openapi.yaml"
 # A longer enumeration is a text: a list of countries would be half of a file, and no program has it as literals.
 _MAX_VALUES = 20
 
@@ -57,4 +59,4 @@ def _readable(node: Any, others: set[str]) -> Any:
 
 
 if __name__ == "__main__":
-    json.dump(schemas(json.loads(DESCRIPTION.read_bytes())), sys.stdout)
+    json.dump(schemas(yaml.load(DESCRIPTION.read_bytes(), yaml.CSafeLoader)), sys.stdout)

@@ -168,6 +168,8 @@ MIDDLEWARE = [
     "partners.api.middleware.ApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "backoffice.middleware.ContentSecurityPolicyMiddleware",
+    # Responds to /openapi.json and /docs/signing-vectors.json.
+    "config.description.DescriptionMiddleware",
     # Responds to /docs, which has no session.
     "portal.middleware.DocsMiddleware",
     # Static files and the back office.

@@ -61,6 +61,7 @@ api_urlpatterns = [
 urlpatterns = [
     *api_urlpatterns,
     path("", include("config.monitoring")),
+    path("", include("config.description")),
     path("", include("portal.urls")),
     # These replace the admin's own pages, which have no second factor.
     path("admin/account/company/", include("users.staff_oidc.urls")),

@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 from django.urls import get_resolver
 from django.utils.cache import get_conditional_response, set_response_etag
 
-_PATHS = ("/docs", "/openapi.json", "/llms.txt", "/favicon.ico")
+_PATHS = ("/docs", "/llms.txt", "/favicon.ico")
 
 
 class DocsMiddleware:

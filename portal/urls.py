@@ -6,7 +6,6 @@ from django.views.generic import RedirectView
 from portal import views
 
 urlpatterns = [
-    path("openapi.json", views.openapi_json, name="openapi"),
     path("llms.txt", views.llms_txt, name="docs_llms"),
     path("favicon.ico", views.favicon, name="docs_favicon"),
     path("docs", views.guide, name="docs"),
@@ -19,7 +18,6 @@ urlpatterns = [
     path("docs/changelog", views.changelog, name="docs_changelog"),
     path("docs/search", views.search, name="docs_search"),
     path("docs/postman", views.postman_page, name="docs_postman"),
-    path("docs/signing-vectors.json", views.signing_vectors, name="docs_signing_vectors"),
     path("docs/keys", views.keys, name="docs_keys"),
     path("docs/verify.py", views.verify_py, name="docs_verify"),
     path("docs/examples/<str:name>", views.example, name="docs_example"),

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from partners.evidence import VERIFY
 from partners.evidence.keys import published as published_key
 from partners.signing.parsing import NotUnderstoodError, SecretPastedError
-from portal import client_packages, openapi, site
+from portal import client_packages, site
 from portal import search as search_page
 from portal.doctor import page as doctor_page
 from portal.guide import changelog as changelog_page
@@ -49,8 +49,6 @@ def published(content: Callable[[], str | bytes], content_type: str | None = Non
 reference = published(reference_pages.page)
 countries = published(countries_page.page)
 changelog = published(changelog_page.page)
-openapi_json = published(openapi.document_bytes, _JSON)
-signing_vectors = published(example_files.VECTORS.read_bytes, _JSON)
 keys = published(published_key, _TEXT)
 verify_py = published(VERIFY.read_bytes, _TEXT)
 # Some programs request the icon at the root.

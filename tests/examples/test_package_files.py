@@ -13,13 +13,14 @@ import pytest
 import psi
 import psi.types
 from clients import commonjs, schemas
+from config.description import openapi_json
 from portal import client_packages
 from tests.examples.languages import ENVIRONMENT, ROOT, require, require_npm_packages
 from tests.support.client import in_process
 from tests.support.timeouts import WAIT_SECONDS
 
 CLIENTS = ROOT / "clients"
-DESCRIPTION: dict[str, Any] = json.loads((ROOT / "docs" / "openapi.json").read_bytes())
+DESCRIPTION: dict[str, Any] = json.loads(openapi_json())
 SCHEMAS = schemas.schemas(DESCRIPTION)["components"]["schemas"]
 NODE_TYPES = CLIENTS / "node" / "types.d.mts"
 OPERATIONS = [
@@ -66,7 +67,7 @@ def test_a_type_has_the_fields_of_its_schema(name: str) -> None:
     schema = SCHEMAS[name]
     hints = get_type_hints(getattr(psi.types, name), include_extras=True)
     optional = {field for field, hint in hints.items() if str(hint).startswith("typing.NotRequired")}
-    assert hints.keys() == schema["properties"].keys(), "Run `make openapi`."
+    assert hints.keys() == schema["properties"].keys(), "Run `make client-types`."
     assert optional == schema["properties"].keys() - set(schema.get("required", []))
     declared = re.search(rf"^ {{8}}{name}: {{\n(.*?)^ {{8}}}};\n", NODE_TYPES.read_text(), re.DOTALL | re.MULTILINE)
     assert declared
@@ -109,7 +110,7 @@ def test_errors_are_no_types_and_values_may_be_added_where_the_description_says_
 
 @pytest.mark.parametrize("path", commonjs.texts(), ids=lambda path: path.name)
 def test_the_commonjs_files_are_those_of_the_module(path: Path) -> None:
-    assert path.read_text() == commonjs.texts()[path], "Run `make openapi`."
+    assert path.read_text() == commonjs.texts()[path], "Run `make client-types`."
 
 
 def test_it_is_required_from_commonjs(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_no_check_fails(client: PartnerClient, servers: tuple[Server, Server], t
     run = subprocess.run(
         [
             *(sys.executable, "-m", "schemathesis.cli", "--config-file", HERE / "schemathesis.toml"),
-            *("run", Path(settings.BASE_DIR, "docs", "openapi.json"), "--url", f"http://127.0.0.1:{servers[0].port}"),
+            *("run", Path(settings.BASE_DIR, "docs", "openapi.yaml"), "--url", f"http://127.0.0.1:{servers[0].port}"),
             # All checks: the default, which schemathesis.toml may change for some operations.
             *("--max-examples", os.environ.get("FUZZ_EXAMPLES", "30"), "--report-dir", tmp_path),
         ],

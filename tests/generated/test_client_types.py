@@ -17,4 +17,4 @@ def test_the_types_are_those_of_the_description(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=5 * WAIT_SECONDS, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     for name in TYPES:
-        assert (tmp_path / name).read_text() == (ROOT / "clients" / name).read_text(), "Run `make openapi`."
+        assert (tmp_path / name).read_text() == (ROOT / "clients" / name).read_text(), "Run `make client-types`."

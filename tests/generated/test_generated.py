@@ -15,15 +15,14 @@ from typing import Any
 
 import pytest
 
-from portal import openapi
+from config.description import DESCRIPTION, openapi_json
 from tests.examples.languages import ENVIRONMENT, ROOT, require, require_php_extension
 from tests.support.timeouts import WAIT_SECONDS
 
-DESCRIPTION = ROOT / "docs" / "openapi.json"
 PROGRAMS = Path(__file__).parent / "programs"
 GENERATORS = ROOT / ".local" / "generators" / "bin"
 CLIENT_SETTINGS = PROGRAMS.parent / "generated_client.yaml"
-DOCUMENT: dict[str, Any] = json.loads(DESCRIPTION.read_bytes())
+DOCUMENT: dict[str, Any] = json.loads(openapi_json())
 SCHEMAS = DOCUMENT["components"]["schemas"]
 OBJECTS = [name for name, schema in SCHEMAS.items() if "properties" in schema]
 # Makes a client in a folder, and returns the command that reads fields by it.
@@ -157,6 +156,6 @@ def patterns(node: Any) -> Iterator[str]:
 def test_patterns_compile(command: tuple[str, ...], tmp_path: Path) -> None:
     require(command[0])
     shutil.copy(PROGRAMS / command[-1], tmp_path)
-    found = sorted(set(patterns(openapi.document())))
+    found = sorted(set(patterns(DOCUMENT)))
     assert len(found) > 10
     run(*command, folder=tmp_path, given="".join(f"{pattern}\0" for pattern in found))

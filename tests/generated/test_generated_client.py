@@ -32,7 +32,7 @@ CONVERSION = {
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The package, on the path."""
     folder = tmp_path_factory.mktemp("generated") / "client"
-    description = Path(settings.BASE_DIR, "docs", "openapi.json")
+    description = Path(settings.BASE_DIR, "docs", "openapi.yaml")
     made = subprocess.run(
         [
             *(sys.executable, "-m", "openapi_python_client", "generate"),

@@ -26,7 +26,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "package.json").write_text('{"type": "module"}')
     for source in (Path(__file__).parent / "walk.ts", *CLIENT.glob("*.mjs"), *CLIENT.glob("*.mts")):
         shutil.copy(source, folder)
-    run(folder, "node_modules/openapi-typescript/bin/cli.js", str(DOCS / "openapi.json"), "-o", "types.ts")
+    run(folder, "node_modules/openapi-typescript/bin/cli.js", str(DOCS / "openapi.yaml"), "-o", "types.ts")
     strict = ("--strict", "--allowJs", "--checkJs", "false", "--skipLibCheck", "--types", "node")
     modules = ("--module", "nodenext", "--target", "es2022", "--lib", "es2023,dom", "--outDir", "built")
     run(folder, "node_modules/typescript/bin/tsc", *strict, *modules, "walk.ts")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 
+from config.description import openapi_json
 from partners.models import ApiKey, Mode, Partner
 from portal.reference import postman
 from tests import factories
@@ -16,7 +16,7 @@ from tests.examples.languages import ENVIRONMENT, require, require_npm_packages
 from tests.live.conftest import Server
 from tests.support.timeouts import WAIT_SECONDS
 
-DESCRIPTION: dict[str, Any] = json.loads(Path(settings.BASE_DIR, "docs", "openapi.json").read_text())
+DESCRIPTION: dict[str, Any] = json.loads(openapi_json())
 # They end what the run itself uses, and wait for the variable allowRotation.
 GUARDED = {"Rotate your API key", "Rotate the secret of a webhook", "Revoke another of your API keys"}
 # Its host has no address here; and without it nobody can remove or test one.

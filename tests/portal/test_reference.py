@@ -85,9 +85,9 @@ def test_every_example_of_the_description_is_shown() -> None:
     for _, _, operation in operations():
         code = page_of(operation).code
         for response in operation["responses"].values():
-            for content in response.get("content", {}).values():
+            for content in openapi.resolve(DOCUMENT, response).get("content", {}).values():
                 for example in content.get("examples", {}).values():
-                    value = example["value"]
+                    value = openapi.resolve(DOCUMENT, example)["value"]
                     text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
                     assert text in code
 

@@ -4,12 +4,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from threading import Lock
+from functools import cache, cached_property
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import jsonschema_rs
+
+from config.description import openapi_json
 
 Json = dict[str, Any]
 # Headers of HTTP itself, and of responses that are described by status only.
@@ -63,20 +64,10 @@ class Described:
         return node
 
 
-_describing = Lock()
-
-
+@cache
 def described() -> Described:
-    """Return the service's own document. The generator takes no two threads at once, and a test's may be the first."""
-    with _describing:
-        return _described()
-
-
-@lru_cache(maxsize=1)
-def _described() -> Described:
-    from portal import openapi
-
-    return Described(openapi.document())
+    """Return the service's own document."""
+    return Described(json.loads(openapi_json()))
 
 
 def check(method: str, target: str, status: int, headers: Mapping[str, str], body: bytes) -> None:
@@ -111,7 +102,7 @@ def check_event(body: bytes) -> None:
 
 
 def _check_answer(known: Described, operation: Json, status: int, headers: Mapping[str, str], body: bytes) -> None:
-    response = operation["responses"][str(status)]
+    response = known.resolve(operation["responses"][str(status)])
     where = f"{operation['operationId']} {status}"
     present = {name.lower(): value for name, value in headers.items()}
     for name, node in response["headers"].items():
@@ -165,10 +156,7 @@ def _closed(schema: Any) -> Any:
 
 def examples_of(document: Json) -> Iterator[tuple[str, Json, Any]]:
     """Yield every example: its location, schema and value."""
-    for path, operations in document["paths"].items():
-        for method, operation in operations.items():
-            yield from _examples_in(operation, f"{method.upper()} {path}")
-    for kind in ("webhooks", "components"):
+    for kind in ("paths", "webhooks", "components"):
         yield from _examples_in(document[kind], kind)
 
 
@@ -176,7 +164,7 @@ def _examples_in(node: Any, where: str) -> Iterator[tuple[str, Json, Any]]:
     if isinstance(node, dict):
         if "examples" in node and "schema" in node:
             for name, example in node["examples"].items():
-                yield f"{where}: {name}", node["schema"], example["value"]
+                yield f"{where}: {name}", node["schema"], described().resolve(example)["value"]
         for name, value in node.items():
             if name != "examples":
                 yield from _examples_in(value, f"{where} {name}")

@@ -1,4 +1,4 @@
-"""What is sent and received, made by `make openapi`: do not edit."""
+"""What is sent and received, made by `make client-types`: do not edit."""
 
 from __future__ import annotations
 
