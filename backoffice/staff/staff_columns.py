@@ -17,6 +17,7 @@ from users.models import Staff
 from users.staff.role_names import in_words
 from users.staff.staff import (
     DORMANT_DAYS,
+    SignIn,
     StaffState,
     dormant_days,
     role_names,
@@ -26,7 +27,9 @@ from users.staff.staff import (
 )
 
 _BADGES = {StaffState.ACTIVE: "good", StaffState.INVITED: "warning"}
-_KINDS = {Authenticator.Type.WEBAUTHN: _("Passkey"), Authenticator.Type.TOTP: _("Authenticator app")}
+_KINDS = {Authenticator.Type.WEBAUTHN: _("Passkey"), Authenticator.Type.TOTP: _("Authenticator app")} | {
+    SignIn.OIDC: SignIn.OIDC.label
+}
 _CONDITIONS = {
     StaffState.ACTIVE: Q(is_active=True, is_staff=True, password_is_one_time=False),
     StaffState.INVITED: Q(is_active=True, is_staff=True, password_is_one_time=True),

@@ -145,6 +145,7 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'staff',
                 'constraints': [
                     models.UniqueConstraint(django.db.models.functions.text.Lower('username'), name='staff_username_in_any_case', violation_error_message='A staff member of this name exists.'),
+                    models.UniqueConstraint(django.db.models.functions.text.Lower('email', template='%(function)s(%(expressions)s COLLATE "C")'), condition=models.Q(('email', ''), _negated=True), name='staff_address_of_one_account', violation_error_message='An account with this email address exists.'),
                 ],
             },
             managers=[

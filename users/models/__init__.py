@@ -24,9 +24,10 @@ from users.models.requirements import (
 from users.models.retention import Erasure, Hold, HoldRelease
 from users.models.staff_history import SecondFactor, StaffRole
 from users.models.statuses import Status
-from users.models.user import Staff, StatusChange, User, UserEvent
+from users.models.user import ADDRESS_IN_LOWER_CASE, Staff, StatusChange, User, UserEvent
 
 __all__ = (
+    "ADDRESS_IN_LOWER_CASE",
     "AccessKind",
     "AccessRecord",
     "AnsweredUser",

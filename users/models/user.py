@@ -33,7 +33,10 @@ from users.models.triggers import STAFF_TRIGGERS, STATUS_CHANGE_TRIGGERS, USER_T
 models.CharField.register_lookup(Length)
 
 # The letters of ASCII, which are the same in every locale. Django's Collate may not be inside of an index's expression.
-EXTERNAL_ID_IN_LOWER_CASE = Lower("external_id", template='%(function)s(%(expressions)s COLLATE "C")')
+_ASCII = '%(function)s(%(expressions)s COLLATE "C")'
+EXTERNAL_ID_IN_LOWER_CASE = Lower("external_id", template=_ASCII)
+# Of staff: two addresses are one only where they differ in the case of these letters.
+ADDRESS_IN_LOWER_CASE = Lower("email", template=_ASCII)
 # What follows the @, in lower case: the contract allows one @.
 EMAIL_DOMAIN = Func(Lower("email"), Value("@"), Value(2), function="SPLIT_PART", output_field=models.TextField())
 
@@ -70,6 +73,12 @@ class Staff(AbstractUser):
                 Lower("username"),
                 name="staff_username_in_any_case",
                 violation_error_message=_("A staff member of this name exists."),
+            ),
+            models.UniqueConstraint(
+                ADDRESS_IN_LOWER_CASE,
+                name="staff_address_of_one_account",
+                condition=~models.Q(email=""),
+                violation_error_message=_("An account with this email address exists."),
             ),
         )
         triggers = STAFF_TRIGGERS

@@ -1,6 +1,9 @@
 """Staff accounts: how they are created and found, and their state."""
 
+import re
 import secrets
+import string
+from collections import defaultdict
 from collections.abc import Iterable
 
 from allauth.mfa.models import Authenticator
@@ -12,10 +15,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 
-from users.models import Staff
+from users.models import ADDRESS_IN_LOWER_CASE, Staff
 from users.staff.roles import ROLES
 from users.staff_login.factors import FACTORS
 
+_LOWER_CASE = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 PASSWORD_BYTES = 18  # 24 characters
 # An account that nobody has used for so long is marked.
 DORMANT_DAYS = 90
@@ -59,7 +63,26 @@ def create_invited_staff(*, username: str, email: str, role: str) -> Staff:
 
     username: the part of the e-mail address before the @ where it is empty. Raises as create_staff.
     """
-    return _create(username or email.partition("@")[0], email, role, None)
+    return _create(username or username_of(email.partition("@")[0]), email, role, None)
+
+
+def username_of(address: str) -> str:
+    """Return a username made of an address or its first part: characters that no username has become hyphens."""
+    return re.sub(r"[^\w.@+-]+", "-", address)
+
+
+def staff_with_address(email: str, *, lock: bool = False) -> Staff | None:
+    """Return the account of an address. Addresses are one where they differ in the case of ASCII's letters alone.
+
+    SQL's and Unicode's cases would find `mike@…` for an address of somebody else with a dotless i.
+    """
+    accounts = Staff.objects.select_for_update(no_key=True) if lock else Staff.objects.all()
+    found = accounts.alias(folded=ADDRESS_IN_LOWER_CASE).filter(folded=_fold(email)).first()
+    return found if found is not None and _fold(found.email) == _fold(email) else None
+
+
+def _fold(address: str) -> str:
+    return address.translate(_LOWER_CASE)
 
 
 def _create(username: str, email: str, role: str | None, password: str | None) -> Staff:
@@ -128,9 +151,16 @@ def role_names(staff: Staff) -> list[str]:
 
 
 def second_factors(accounts: Iterable[Staff]) -> dict[int, set[str]]:
-    """The types of the second factors of those accounts that have any, by the account's id."""
-    factors = Authenticator.objects.filter(user__in=list(accounts), type__in=FACTORS)
-    found: dict[int, set[str]] = {}
-    for account, kind in factors.values_list("user_id", "type"):
-        found.setdefault(account, set()).add(kind)
+    """The types of the second factors of those accounts that have any, by the account's id.
+
+    SignIn.OIDC is one: the provider's, or ours is asked for at the sign-in.
+    """
+    accounts = list(accounts)
+    found: dict[int, set[str]] = defaultdict(set)
+    for account, kind in Authenticator.objects.filter(user__in=accounts, type__in=FACTORS).values_list(
+        "user_id", "type"
+    ):
+        found[account].add(kind)
+    for account in SocialAccount.objects.filter(user__in=accounts).values_list("user_id", flat=True):
+        found[account].add(SignIn.OIDC.value)
     return found

@@ -19,6 +19,13 @@ EMERGENCY_SIGNED_IN = audit.register("signIn.emergency", _("Signed in with an em
 SIGNED_OUT = audit.register("signIn.ended", _("Signed out"))
 PASSWORD_CHANGED = audit.register("staff.passwordChanged", _("Password changed"))
 FACTOR_RESET = audit.register("staff.factorReset", _("Second factor reset"))
+# By the company's provider (users/staff_oidc), which a command does not import.
+PROVIDER_REFUSED = audit.register("signIn.refusedProvider", _("Sign-in refused: the provider's answer"))
+DIRECTORY_REFUSED = audit.register("signIn.refusedDirectory", _("Sign-in refused by the directory"))
+CONFIRMATION_REFUSED = audit.register("signIn.refusedConfirmation", _("Confirmation by the provider refused"))
+ACCOUNT_FOUND = audit.register("directory.found", _("Invited account found by the directory"))
+ACCOUNT_MADE = audit.register("directory.made", _("Account made by the directory"))
+ROLES_SET = audit.register("directory.rolesSet", _("Roles set by the directory"))
 LIMIT = "limit"
 # The keys are causes.
 REFUSALS = {

@@ -14,22 +14,17 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
-from django.utils.translation import gettext_lazy as _
 
 from partners.db import audit
 from users.models import Staff
-from users.staff.staff import StaffState, create_invited_staff, role_names, state_of
+from users.staff.staff import StaffState, create_invited_staff, role_names, staff_with_address, state_of, username_of
+from users.staff_login.sign_ins import ACCOUNT_FOUND, ACCOUNT_MADE, ROLES_SET
 
 ACTOR = "oidc"
-FOUND = audit.register("directory.found", _("Invited account found by the directory"))
-MADE = audit.register("directory.made", _("Account made by the directory"))
-ROLES_SET = audit.register("directory.rolesSet", _("Roles set by the directory"))
 # The table's columns of first and last names are so long.
 NAME_LENGTH = 150
 # Providers that write a boolean as a text.
 _TRUE = (True, "true", "1")
-# `xms_edov`: Entra ID's, that the address is of a domain that the tenant has verified.
-_VERIFIED_CLAIMS = ("email_verified", "xms_edov")
 
 
 class SignInRefusedError(Exception):
@@ -45,7 +40,7 @@ def account_of(request: HttpRequest, login: SocialLogin) -> Staff:
 
     Raises SignInRefusedError, after which what was written stays: roles that the directory no longer gives.
     """
-    roles = _roles(login.claims) if settings.STAFF_OIDC_ROLES else None
+    roles = _roles(login.userinfo | login.id_token) if settings.STAFF_OIDC_ROLES else None
     staff = Staff.objects.select_for_update(no_key=True).filter(pk=login.user.pk).first() if login.is_existing else None
     if staff is None and roles == set():
         raise SignInRefusedError("no role")
@@ -62,23 +57,27 @@ def account_of(request: HttpRequest, login: SocialLogin) -> Staff:
 
 
 def _roles(claims: Mapping[str, Any]) -> set[str]:
-    groups = claims.get(settings.STAFF_OIDC_ROLES_CLAIM) or []
+    path = settings.STAFF_OIDC_ROLES_CLAIM
+    groups: Any = claims
+    # A claim may have a dotted name, such as an address; otherwise each part names an object in the one before.
+    for name in [path] if path in claims else path.split("."):
+        groups = groups.get(name) if isinstance(groups, Mapping) else None
     present = {one for one in (groups if isinstance(groups, list) else [groups]) if isinstance(one, str)}
     return {role for group, role in settings.STAFF_OIDC_ROLES.items() if group in present}
 
 
 def _first_time(request: HttpRequest, login: SocialLogin, roles: set[str] | None) -> Staff:
     """Return the invited account with the person's verified address, or a new one."""
-    email = _verified_address(login.claims)
-    known = list(Staff.objects.select_for_update(no_key=True).filter(email__iexact=email))
-    if not known and not roles:
+    email = _verified_address(login.id_token, login.userinfo)
+    known = staff_with_address(email, lock=True)
+    if known is None and not roles:
         raise SignInRefusedError("unknown person")
-    if known and (len(known) > 1 or state_of(known[0]) != StaffState.INVITED or known[0].is_emergency):
+    if known is not None and (state_of(known) != StaffState.INVITED or known.is_emergency):
         # A second account would make two people of one.
-        raise SignInRefusedError("account not invited", known[0].get_username())
+        raise SignInRefusedError("account not invited", known.get_username())
     try:
         with transaction.atomic():
-            staff = known[0] if known else _make(email, login.user, min(roles or ()))
+            staff = known or _make(email, login.user, min(roles or ()))
             # One whom the directory has made again has another `sub`; an administrator has invited them again.
             linked = SocialAccount.objects.filter(user=staff).first()
             if linked is not None:
@@ -89,26 +88,36 @@ def _first_time(request: HttpRequest, login: SocialLogin, roles: set[str] | None
     except (IntegrityError, ValidationError) as error:
         # Another request was first, or the name is none for an account.
         raise SignInRefusedError("account could not be made") from error
-    audit.record(FOUND if known else MADE, object=staff.get_username(), detail={"issuer": settings.STAFF_OIDC_ISSUER})
+    audit.record(
+        ACCOUNT_FOUND if known else ACCOUNT_MADE,
+        object=staff.get_username(),
+        detail={"issuer": settings.STAFF_OIDC_ISSUER},
+    )
     return staff
 
 
-def _verified_address(claims: Mapping[str, Any]) -> str:
+def _verified_address(*documents: Mapping[str, Any]) -> str:
+    """Return the address of the first document that has one, where that document says that it is verified.
+
+    `xms_edov` is Entra ID's: the address is of a domain that the tenant has verified. It counts in the absence of
+    `email_verified` alone.
+    """
+    claims = next((one for one in documents if one.get("email")), {})
     email = str(claims.get("email"))
     try:
         validate_email(email)
     except ValidationError:
         raise SignInRefusedError("no address") from None
-    if not any(claims.get(name) in _TRUE for name in _VERIFIED_CLAIMS):
+    if claims.get("email_verified", claims.get("xms_edov")) not in _TRUE:
         raise SignInRefusedError("address not verified")
     return email
 
 
 def _make(email: str, person: Staff, role: str) -> Staff:
     """A new account, named by what is before the @ of the address, or by the address where that name is taken."""
-    name = email.partition("@")[0]
+    name = username_of(email.partition("@")[0])
     if Staff.objects.filter(username__iexact=name).exists() or name.lower() == Staff.SANDBOX:
-        name = email
+        name = username_of(email)
     staff = create_invited_staff(username=name, email=email, role=role)
     # allauth has taken the names from the claims, as they are.
     staff.first_name, staff.last_name = (
@@ -118,8 +127,11 @@ def _make(email: str, person: Staff, role: str) -> Staff:
 
 
 def _set_roles(staff: Staff, roles: set[str]) -> None:
-    before = set(role_names(staff)) - {"superuser"}
-    if before != roles:
+    """Set what the directory gives, and no more: an account that was made a superuser here is one no longer."""
+    if set(role_names(staff)) != roles:
+        if staff.is_superuser:
+            staff.is_superuser = False
+            staff.save(update_fields=["is_superuser"])
         staff.groups.set(Group.objects.filter(name__in=roles))
         audit.record(ROLES_SET, object=staff.get_username(), detail={"roles": ", ".join(sorted(roles)) or "–"})
 

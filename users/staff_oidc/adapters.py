@@ -18,24 +18,22 @@ from django.utils.translation import gettext_lazy as _
 
 from partners.db import audit
 from partners.db.history_context import set_context
-from users.staff_login import factors
+from users.staff_login import factors, sign_ins
 from users.staff_login.sign_ins import LOCK_OUT_SECONDS, client_address
 from users.staff_oidc import accounts
-from users.staff_oidc.provider import Provider, ProviderError
+from users.staff_oidc.provider import CLOCK_SECONDS, Provider, ProviderError
 
 log = structlog.get_logger("users.staff_login")
 
-# Between the provider's clock and ours.
-CLOCK_SECONDS = 60
 # The request has this attribute once the provider has confirmed the person of the session again.
 CONFIRMED = "staff_oidc_confirmed"
 
 # The outcome of a refusal, by the metric's cause.
 PROVIDER, DIRECTORY, CONFIRMATION = "provider", "directory", "confirmation"
 _REFUSALS = {
-    PROVIDER: audit.register("signIn.refusedProvider", _("Sign-in refused: the provider's answer")),
-    DIRECTORY: audit.register("signIn.refusedDirectory", _("Sign-in refused by the directory")),
-    CONFIRMATION: audit.register("signIn.refusedConfirmation", _("Confirmation by the provider refused")),
+    PROVIDER: sign_ins.PROVIDER_REFUSED,
+    DIRECTORY: sign_ins.DIRECTORY_REFUSED,
+    CONFIRMATION: sign_ins.CONFIRMATION_REFUSED,
 }
 _TEXTS = {
     PROVIDER: _("The provider did not answer, or its answer could not be verified. Try again in a minute."),
@@ -64,11 +62,16 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Find or make the account of somebody whom the provider has verified, or refuse them."""
         started = sociallogin.state["data"]
-        refused: accounts.SignInRefusedError | None = None
         try:
             _verify(started, sociallogin.id_token)
         except ProviderError as error:
             raise ImmediateHttpResponse(refuse_provider(request, error)) from error
+        has_factor = _has_second_factor(sociallogin.id_token)
+        # Confirming makes no account, whoever has signed in there.
+        if started["fresh"] and not (sociallogin.is_existing and sociallogin.user == request.user and has_factor):
+            cause = "no second factor" if sociallogin.user == request.user else "another person"
+            raise ImmediateHttpResponse(_refuse(request, CONFIRMATION, cause, request.user.get_username()))
+        refused: accounts.SignInRefusedError | None = None
         with transaction.atomic():
             _act_as_directory(request)
             try:
@@ -77,15 +80,11 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
                 refused = error
         if refused is not None:
             raise ImmediateHttpResponse(_refuse(request, DIRECTORY, refused.cause, refused.username))
-        has_factor = _has_second_factor(sociallogin.id_token)
-        if not started["fresh"]:
-            sociallogin.has_second_factor = has_factor
-        elif staff != request.user or not has_factor:
-            cause = "no second factor" if staff == request.user else "another person"
-            raise ImmediateHttpResponse(_refuse(request, CONFIRMATION, cause, staff.get_username()))
-        else:
+        if started["fresh"]:
             factors.record_of_provider(request, staff)
             setattr(request, CONFIRMED, True)
+        else:
+            sociallogin.has_second_factor = has_factor
 
 
 def _act_as_directory(request: HttpRequest) -> None:

@@ -26,21 +26,27 @@ from users.staff_oidc.provider import OIDCAdapter, Provider
 View = Callable[[HttpRequest], HttpResponseBase]
 
 
-def _limited(view: View) -> View:
-    """404 without a provider, 429 beyond the limit: each of these GETs is a request to it, or a line in the trail."""
+def _with_provider(view: View) -> View:
+    """404 without a provider."""
 
     @wraps(view)
-    def limited(request: HttpRequest) -> HttpResponseBase:
+    def checked(request: HttpRequest) -> HttpResponseBase:
         if not settings.STAFF_OIDC_ISSUER:
             raise Http404
-        return view(request) if is_allowed(request, "login") else ratelimit.respond_429(request)
+        return view(request)
 
-    return never_cache(require_GET(limited))
+    return never_cache(require_GET(checked))
 
 
-@_limited
+@_with_provider
 def sign_in(request: HttpRequest) -> HttpResponseBase:
-    """Lead to the provider; where somebody is signed in, to confirm that they are still there."""
+    """Lead to the provider; where somebody is signed in, to confirm that they are still there.
+
+    A sign-in counts here, once: the provider's answer is taken only with the state of a request to this view.
+    """
+    if not is_allowed(request, "provider"):
+        refused: HttpResponse = ratelimit.respond_429(request)
+        return refused
     is_fresh = request.user.is_authenticated
     data = {"nonce": secrets.token_urlsafe(16), "fresh": is_fresh, "at": int(time.time())}
     params = {"nonce": data["nonce"]} | ({"prompt": "login", "max_age": "0"} if is_fresh else {})
@@ -58,7 +64,7 @@ def sign_in(request: HttpRequest) -> HttpResponseBase:
     return response
 
 
-@_limited
+@_with_provider
 def callback(request: HttpRequest) -> HttpResponseBase:
     """Take the provider's answer. What waited for a fresh sign-in is executed now."""
     view = OAuth2CallbackView.adapter_view(OIDCAdapter(request, settings.STAFF_OIDC_ISSUER))
@@ -68,7 +74,7 @@ def callback(request: HttpRequest) -> HttpResponseBase:
     return response
 
 
-@_limited
+@_with_provider
 def confirm(request: HttpRequest) -> HttpResponse:
     """Say why the provider is asked again: what follows leaves the site."""
     context = {"provider": settings.STAFF_OIDC_NAME, "next": get_next_redirect_url(request) or ""}

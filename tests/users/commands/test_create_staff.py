@@ -24,7 +24,7 @@ def test_the_password_that_is_printed_is_the_accounts() -> None:
 
 
 def test_each_password_is_long_and_its_own() -> None:
-    passwords = {outcome(*create(f"grace-{n}"))["password"] for n in range(3)}
+    passwords = {outcome(*create(f"grace-{n}", email=f"grace-{n}@example.com"))["password"] for n in range(3)}
     assert len(passwords) == 3
     assert all(len(password) >= 20 for password in passwords)
 
@@ -45,6 +45,12 @@ def test_the_account_may_what_its_role_may(role: str) -> None:
 def test_a_username_that_is_taken_is_one_line() -> None:
     outcome(*create())
     assert refusal(*create()).startswith("username: ")
+    assert Staff.objects.count() == 1
+
+
+def test_an_address_belongs_to_one_account_in_any_letter_case() -> None:
+    outcome(*create())
+    assert "An account with this email address exists." in refusal(*create("hopper", email="GRACE@example.com"))
     assert Staff.objects.count() == 1
 
 
