@@ -24,7 +24,8 @@ class UserSummary(NamedTuple):
     updated_at: str
     status_since: str
     status_reason_code: str
-    case_state: int
+    open_requirements: int
+    answered_requirements: int
     requirements: Sequence[Any] = ()
 
 

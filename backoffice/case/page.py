@@ -18,7 +18,7 @@ from backoffice.case.requirement_forms import AskForm, CloseForm, ask_templates,
 from backoffice.case.requirement_panel import requirements_of
 from backoffice.case.timeline import MAX_SHOWN, MORE, SHOWN, timeline
 from backoffice.list_urls import QUEUE, url_for
-from backoffice.lists.waiting_time import Age, age_of
+from backoffice.lists.waiting_time import age_of
 from backoffice.sections.sections import Section
 from backoffice.sections.transaction_sections import SECTIONS
 from users.decisions import compliance
@@ -26,7 +26,7 @@ from users.decisions.approval_rules import approvals_of
 from users.decisions.changes import Changes, FieldChange, version_of
 from users.decisions.decision_basis import snapshot_for
 from users.decisions.risk_flags import approval_needs_note
-from users.models import CaseState, Claim, Staff, Status, User
+from users.models import Claim, Staff, Status, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.profile.labels import GROUPS, LABELS, display_birth_date, display_province, display_value
 from users.requirements import requirements
@@ -105,9 +105,9 @@ def header_context(user: User, reader: Staff, sent: Sent = NOTHING_SENT, *, is_o
         "case_user": user,
         "name": user.full_name,
         "status": Status(user.status),
-        "age": _age(user),
-        "is_answered": user.case_state == CaseState.ANSWERED,
-        "waits_for_partner": user.case_state == CaseState.PARTNER,
+        "age": age_of(user.waiting_since, now=timezone.now()) if user.waiting_since else None,
+        "is_answered": user.is_answered,
+        "waits_for_partner": user.open_requirements > 0,
         "is_overdue": user.requirements_due_at is not None and user.requirements_due_at < timezone.now(),
         "sees_identity": sees_identity,
         "snapshot": snapshot,
@@ -147,14 +147,6 @@ def _once(changes: Changes | None, seen: set[FieldChange]) -> Once | None:
     elsewhere = [change for change in changes.fields if change in seen]
     seen.update(fields)
     return Once(changes, fields, elsewhere)
-
-
-def _age(user: User) -> Age | None:
-    """How long compliance has had the case; None while nobody waits for compliance."""
-    is_due = user.case_state == CaseState.ANSWERED or (
-        user.status == Status.PENDING_COMPLIANCE and user.case_state == CaseState.COMPLIANCE
-    )
-    return age_of(user.case_state_since, now=timezone.now()) if is_due else None
 
 
 def _ask_context(request: HttpRequest, user: User, sent: Sent, *, is_open: bool) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from backoffice.case.requirement_forms import CloseForm
 from backoffice.lists.change_origin import made_by, made_through
 from users.decisions.changes import FieldChange
 from users.decisions.decision_basis import HISTORY_PERMISSION
-from users.models import CaseState, Requirement, RequirementResponse, RequirementState, Staff, User, UserEvent
+from users.models import Requirement, RequirementResponse, RequirementState, Staff, User, UserEvent
 from users.models.columns import FIELD_NAMES, IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.profile.labels import LABELS, READING_ORDER
-from users.requirements.requirements import not_closed
+from users.requirements.requirements import has_requirements, not_closed
 
 PERMISSION = "users.view_requirement"
 # A requirement takes 100 responses; the timeline and the evidence pack have them all.
@@ -71,7 +71,7 @@ def requirements_of(user: User, reader: Staff, *, close: tuple[str, CloseForm] |
 
     close: a refused form to show again, with the id of its requirement.
     """
-    if user.case_state == CaseState.COMPLIANCE or not reader.has_perm(PERMISSION):
+    if not has_requirements(user) or not reader.has_perm(PERMISSION):
         return []
     responses = Prefetch("responses", RequirementResponse.objects.order_by("-pk")[:MAX_RESPONSES], to_attr="latest")
     found = list(not_closed(user.pk).select_related("by").prefetch_related(responses))

@@ -19,7 +19,7 @@ from backoffice.dashboard.period import Period, midnight
 from partners.db import statements
 from partners.models import Partner
 from users.cases.modes import live
-from users.models import CaseState, Status, StatusChange, User
+from users.models import ASKED, Status, StatusChange, User
 
 # Lower bounds of the buckets after the first, in parts of the target.
 BUCKETS = (0.5, 1.0, 2.0, 4.0)
@@ -29,11 +29,10 @@ OUTCOMES = (Status.ACTIVE, Status.REJECTED, Status.SUSPENDED, Status.CLOSED, Sta
 
 # {rows}: those of real users; see compose.
 # Those who wait for their partner are in no bucket: that time does not count against the target.
-_WAITING = f"""
-    SELECT CASE WHEN case_state < {CaseState.PARTNER:d}
-                THEN width_bucket(date_part('epoch', now() - case_state_since) / 3600, %s::float8[]) END,
+_WAITING = """
+    SELECT width_bucket(date_part('epoch', now() - waiting_since) / 3600, %s::float8[]),
            partner_id, count(*)
-      FROM ({{rows}}) AS waiting GROUP BY 1, 2
+      FROM ({rows}) AS waiting GROUP BY 1, 2
 """
 _OVERDUE = "SELECT partner_id, count(*) FROM ({rows}) AS overdue GROUP BY 1"
 # Midnights are parameters: to convert each row's created_at into the time zone would cost twice as much.
@@ -45,9 +44,8 @@ _DECISIONS = """
 _DECISION_TIMES = """
     SELECT created_at >= %s, partner_id,
            percentile_disc(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY date_part('epoch', created_at - since)::int),
-           percentile_disc(ARRAY[0.5, 0.9])
-               WITHIN GROUP (ORDER BY date_part('epoch', created_at - since - partner_wait)::int),
-           count(*), count(*) FILTER (WHERE created_at - since - partner_wait <= %s)
+           percentile_disc(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY date_part('epoch', created_at - waiting_since)::int),
+           count(*), count(*) FILTER (WHERE created_at - waiting_since <= %s)
       FROM ({rows}) AS decided
      GROUP BY GROUPING SETS ((1), (1, 2))
 """
@@ -162,14 +160,12 @@ class Figures:
 
 def waiting_users() -> QuerySet[User, Any]:
     """Return what the figures of waiting users are computed from."""
-    return live(User.objects.filter(status=Status.PENDING_COMPLIANCE)).values_list(
-        "case_state", "case_state_since", "partner_id"
-    )
+    return live(User.objects.filter(status=Status.PENDING_COMPLIANCE)).values_list("waiting_since", "partner_id")
 
 
 def overdue_users() -> QuerySet[User, Any]:
     """Return those about whom their partner has not answered in time."""
-    asked = User.objects.filter(case_state=CaseState.PARTNER, requirements_due_at__lt=timezone.now())
+    asked = User.objects.filter(ASKED, requirements_due_at__lt=timezone.now())
     return live(asked).values_list("partner_id")
 
 
@@ -177,7 +173,7 @@ def decisions_of(period: Period, **conditions: str) -> QuerySet[StatusChange, An
     """Return what the figures of decisions are computed from: those of the period and of the one before."""
     both = {"created_at__gte": period.before.begins, "created_at__lt": period.ends}
     made = live(StatusChange.objects.filter(**both, **conditions)).order_by()
-    return made.values_list("created_at", "partner_id", "to_status", "since", "partner_wait", "proposal_id")
+    return made.values_list("created_at", "partner_id", "to_status", "since", "waiting_since", "proposal_id")
 
 
 def compose(statement: str, rows: QuerySet[Any, Any], *parameters: object) -> tuple[str, tuple[Any, ...]]:

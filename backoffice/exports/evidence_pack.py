@@ -38,7 +38,7 @@ DECISION = {
     "commonMaker": "common_maker",
     "reasonCode": "reason_code",
     "reason": "reason",
-    "waitedSince": "since",
+    "waitedSince": "waiting_since",
 }
 _BASIS = {
     "at": "created_at",

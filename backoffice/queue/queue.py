@@ -17,14 +17,20 @@ from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilt
 from backoffice.access import staff_of
 from backoffice.lists.badges import badge, icon_and_text
 from backoffice.lists.date_formatting import moment
-from backoffice.lists.waiting_time import format_duration
 from backoffice.queue import tabs
 from backoffice.users import user_filters as filters
-from backoffice.users.case_actions import QUEUE_ORDER, CaseActionsAdmin, age_cell, answered_mark, display_flags
+from backoffice.users.case_actions import (
+    QUEUE_ORDER,
+    STATUS_ORDER,
+    CaseActionsAdmin,
+    age_cell,
+    answered_mark,
+    display_flags,
+)
 from users.decisions import compliance
 from users.decisions.changes import version_of
 from users.decisions.risk_flags import risk_flag_codes
-from users.models import AnsweredUser, AskedUser, CaseState, ChangedUser, Claim, QueuedUser, Status
+from users.models import ANSWERED, ASKED, AnsweredUser, AskedUser, ChangedUser, Claim, QueuedUser, Status
 from users.models.columns import IDENTITY_PERMISSION
 
 _COLUMNS = ("user", "partner_name", "place", "risk_flags", "claimed_by", "buttons")
@@ -137,19 +143,21 @@ def _has_other_statuses(request: HttpRequest) -> bool:
 
 @admin.register(QueuedUser)
 class QueueAdmin(CaseListAdmin):
-    """Users who wait for a decision, answered ones first; a search finds users of every status."""
+    """Users who wait for a decision; a search finds users of every status."""
 
     list_title = gettext_lazy("Queue")
     condition = filters.TO_DECIDE
     list_display = ("waiting", *_COLUMNS)
     list_filter = (filters.QueueStatusFilter, *_FILTERS)
     ordering = QUEUE_ORDER
-    order_note = gettext_lazy("answered first, then the longest")
     empty_title = gettext_lazy("Nobody is waiting")
     empty_text = gettext_lazy("New users appear here when partners register them.")
 
     def get_condition(self, request: HttpRequest) -> Q:
         return Q() if _has_other_statuses(request) else self.condition
+
+    def get_ordering(self, request: HttpRequest) -> Any:
+        return STATUS_ORDER if _has_other_statuses(request) else QUEUE_ORDER
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """With the status where the users have several."""
@@ -164,9 +172,8 @@ class QueueAdmin(CaseListAdmin):
     @admin.display(description=gettext_lazy("in this status"))
     def in_status(self, user: Any) -> str:
         """The time in this status; while a decision is due, the time that is compared with the target."""
-        is_due = user.status == Status.PENDING_COMPLIANCE and user.case_state != CaseState.PARTNER
-        since = user.case_state_since if is_due else user.status_since
-        return answered_mark(user) + age_cell(since, is_due=is_due)
+        since = user.waiting_since if user.status == Status.PENDING_COMPLIANCE else None
+        return answered_mark(user) + age_cell(since or user.status_since, is_due=since is not None)
 
 
 @admin.register(AnsweredUser)
@@ -174,18 +181,18 @@ class AnsweredUserAdmin(CaseListAdmin):
     """Users of any status whose partner has answered what compliance asked."""
 
     list_title = gettext_lazy("Answered")
-    condition = Q(case_state=CaseState.ANSWERED)
+    condition = ANSWERED
     list_display = ("since_answer", "user", "status_badge", *_COLUMNS[1:])
     list_filter = (filters.AskedByFilter, *_FILTERS, ("status", ChoicesDropdownFilter))
     # The order of the index user_answered.
-    ordering = ("case_state_since", "id")
+    ordering = QUEUE_ORDER
     empty_title = gettext_lazy("Nothing to read")
     empty_text = gettext_lazy("A user appears here when the partner has answered all that was asked.")
 
     @admin.display(description=gettext_lazy("since the answer"))
     def since_answer(self, user: Any) -> str:
         """The age of the answer, which is compared with the target."""
-        return age_cell(user.case_state_since)
+        return age_cell(user.waiting_since)
 
 
 @admin.register(AskedUser)
@@ -193,7 +200,7 @@ class AskedUserAdmin(CaseListAdmin):
     """Users of any status who wait for an answer of the partner."""
 
     list_title = gettext_lazy("Waiting for the partner")
-    condition = Q(case_state=CaseState.PARTNER)
+    condition = ASKED
     list_display = ("due", "user", "status_badge", *_COLUMNS[1:])
     list_filter = (filters.DueFilter, filters.AskedByFilter, ("status", ChoicesDropdownFilter), *_MORE_FILTERS)
     # The order of the index user_waiting_for_partner.
@@ -206,15 +213,13 @@ class AskedUserAdmin(CaseListAdmin):
 
     @admin.display(description=gettext_lazy("due"))
     def due(self, user: Any) -> str:
-        """When the first answer is due, whether that has passed, since when it is asked, and how many are missing."""
+        """When the first answer is due, whether that has passed, and how many are missing."""
         is_overdue = user.requirements_due_at < timezone.now()
         mark = badge(icon_and_text("error", _("Overdue")), "bad") if is_overdue else ""
         count = user.open_requirements
         missing = ngettext("%(count)s open", "%(count)s open", count) % {"count": count}
-        since = format_duration(timezone.now() - user.case_state_since)
-        asked = _("asked %(time)s ago · %(missing)s") % {"time": since, "missing": missing}
         cell = '<div class="bo-age">{} <strong>{}</strong> <span>{}</span></div>'
-        return format_html(cell, mark, moment(user.requirements_due_at), asked)
+        return format_html(cell, mark, moment(user.requirements_due_at), missing)
 
 
 @admin.register(ChangedUser)

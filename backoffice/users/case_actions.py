@@ -44,7 +44,7 @@ from users.decisions.risk_flags import (
     risk_flag_codes,
     weight_of,
 )
-from users.models import CaseState, Status, User
+from users.models import Status, User
 
 _STATUS_KINDS = {
     Status.PENDING_COMPLIANCE: "off",
@@ -61,8 +61,10 @@ _AGE_KINDS = {
 _WEIGHT_KINDS = {Weight.GRAVE: "bad", Weight.ORDINARY: "warning", Weight.HARMLESS: "off"}
 
 
-# The index user_waiting has these columns after the mode and the status.
-QUEUE_ORDER = ("case_state", "case_state_since", "id")
+# The order of the index user_waiting, of users of one status.
+QUEUE_ORDER = ("waiting_since", "id")
+# The order of the index user_by_status, likewise; those who wait for nobody have it too.
+STATUS_ORDER = ("status_since", "id")
 
 
 class CaseActionsAdmin(ReadOnlyAdmin):
@@ -82,14 +84,14 @@ class CaseActionsAdmin(ReadOnlyAdmin):
     def status_badge(self, user: User) -> str:
         return badge(user.get_status_display(), _STATUS_KINDS[Status(user.status)])
 
-    @admin.display(description=gettext_lazy("waiting"), ordering="case_state_since")
+    @admin.display(description=gettext_lazy("waiting"), ordering="status_since")
     def waiting(self, user: User) -> str:
         """How long a case has waited for a decision, and whether that is too long; whether the partner has answered."""
         if user.status != Status.PENDING_COMPLIANCE:
             return "–"
-        if user.case_state == CaseState.PARTNER:
-            return badge(CaseState.PARTNER.label, "off")
-        return answered_mark(user) + age_cell(user.case_state_since)
+        if user.waiting_since is None:
+            return badge(_("Waiting for the partner"), "off")
+        return answered_mark(user) + age_cell(user.waiting_since)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -205,9 +207,9 @@ class CaseActionsAdmin(ReadOnlyAdmin):
 
 def answered_mark(user: User) -> SafeString:
     """The mark of a user whose partner has answered; empty for others."""
-    if user.case_state != CaseState.ANSWERED:
+    if not user.is_answered:
         return SafeString()
-    mark = badge(icon_and_text("mark_email_read", CaseState.ANSWERED.label), "good")
+    mark = badge(icon_and_text("mark_email_read", _("Answered")), "good")
     return format_html('<div class="bo-answered">{}</div>', mark)
 
 
@@ -257,7 +259,7 @@ def confirmation(
     rows = [
         {
             "user": user,
-            "age": age_of(user.case_state_since, now=now),
+            "age": age_of(user.waiting_since or user.status_since, now=now),
             "risk_flags": display_flags(flags[user.pk]),
             "is_unread": user.pk in unread,
             "needs_note": approval_needs_note(flags[user.pk]),

@@ -21,15 +21,15 @@ from partners.models import Mode
 from users.cases.modes import in_mode
 from users.cases.search import MAX_USERS_OF_RECORDS, find_user_ids
 from users.decisions.risk_flags import INDEXED_FLAGS, TITLES, FlagCode, having_flag, is_visible, with_risk_flags
-from users.models import AccessRecord, CaseState, ChangedUser, Claim, Requirement, Status
+from users.models import AccessRecord, ChangedUser, Claim, Requirement, Status
 from users.models.columns import IDENTITY_PERMISSION
 
 ME, NOBODY = "me", "nobody"
 YES, NO = "yes", "no"
 OVERDUE, NOT_YET = "overdue", "later"
 _PENDING = Status.PENDING_COMPLIANCE
-# The users of the queue. A list and not a range: then PostgreSQL also uses what follows in the index user_waiting.
-TO_DECIDE = Q(status=_PENDING, case_state__in=(CaseState.ANSWERED, CaseState.COMPLIANCE))
+# The users of the queue.
+TO_DECIDE = Q(status=_PENDING, waiting_since__isnull=False)
 
 
 class CodeFilter(TextFilter):  # type: ignore[misc]
@@ -53,7 +53,7 @@ class CountryFilter(CodeFilter):
 
 
 class StatusFilter(ChoicesFieldListFilter):
-    """Filters by status, the second column of the index user_waiting; shown above the list."""
+    """Filters by status, the second column of the index user_by_status; shown above the list."""
 
     is_indexed = True
 
@@ -137,7 +137,7 @@ class WaitingTimeFilter(ChoiceFilter):
         return [*AgeState.choices, (asked, hours_label(*hours))] if (hours := hours_of(asked)) else AgeState.choices
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        column = "identity_changed_at" if queryset.model is ChangedUser else "case_state_since"
+        column = "identity_changed_at" if queryset.model is ChangedUser else "waiting_since"
         now = timezone.now()
         if hours := hours_of(self.value() or ""):
             begins, ends = hours

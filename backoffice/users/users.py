@@ -20,7 +20,7 @@ from backoffice.case.page import header_context
 from backoffice.list_urls import query_of
 from backoffice.lists.pages import Table
 from backoffice.users import history
-from backoffice.users.case_actions import QUEUE_ORDER, CaseActionsAdmin
+from backoffice.users.case_actions import STATUS_ORDER, CaseActionsAdmin
 from backoffice.users.user_filters import CountryFilter, ModeFilter, RiskFlagsFilter, StatusFilter
 from users.models import Page, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
@@ -45,9 +45,9 @@ class UserAdmin(CaseActionsAdmin):
     )
     list_select_related = ("partner",)
     list_before_template = "admin/users/user/statuses.html"
-    # The order of the index user_waiting.
-    ordering = ("status", *QUEUE_ORDER)
-    order_note = _("by status, in each as in the queue")
+    # The order of the index user_by_status.
+    ordering = ("status", *STATUS_ORDER)
+    order_note = _("by status, in each the longest first")
     fieldsets = (
         (None, {"fields": ("id", "external_id", "partner", "status", "status_since", "created_at", "updated_at")}),
         (_("Profile"), {"fields": _PROFILE}),
@@ -56,7 +56,7 @@ class UserAdmin(CaseActionsAdmin):
     change_form_template = "admin/users/user/change_form.html"
 
     def index_orders(self, request: HttpRequest) -> Mapping[str, tuple[str, ...]]:
-        """By status and the queue's order in it; among users of one status also by that order."""
+        """By status, and by the time in it; among users of one status also by that time."""
         columns = ("status_badge", "waiting") if request.GET.get("status__exact") else ("status_badge",)
         return dict.fromkeys(columns, self.ordering)
 

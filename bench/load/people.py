@@ -118,7 +118,7 @@ def _person(
         "is_ciro_affiliate": rng.random() < 0.03,  # noqa: PLR2004 - three of a hundred
         "status": path[-1].value,
         "status_since": instants[-1],
-        "case_state_since": instants[-1],
+        "waiting_since": instants[-1] if path[-1] == Status.PENDING_COMPLIANCE else None,
         "profile_changed_at": changed,
         "identity_changed_at": identity,
         "created_at": instants[0],

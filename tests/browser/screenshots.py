@@ -130,7 +130,7 @@ def fill_queue(clients: list[PartnerClient], numbers: "itertools.count[int]") ->
             shown = user
             assert client.patch(f"/v1/users/{user.external_id}", {"occupation": "Architect"}).status == 200
             user.refresh_from_db()
-        for column in ("status_since", "case_state_since"):
+        for column in ("status_since", "waiting_since"):
             move_back("users_user", column, user.pk, timezone.now() - timedelta(hours=hours))
     for days in (-3, 2):
         asked = register(clients[0], next(numbers), PEOPLE[4])

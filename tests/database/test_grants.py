@@ -51,8 +51,8 @@ GRANTS = {
     "users_statuschange": READ
     | {
         (
-            "INSERT (by_id, common_maker, created_at, from_status, is_sandbox, partner_id, partner_wait, proposal_id,"
-            " reason, reason_code, since, to_status, user_id)"
+            "INSERT (by_id, common_maker, created_at, from_status, is_sandbox, partner_id, proposal_id, reason,"
+            " reason_code, since, to_status, user_id, waiting_since)"
         )
     },
     # The owner sets the rules. A proposal ends once, as a trigger has it.

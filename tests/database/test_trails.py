@@ -164,9 +164,9 @@ FORGED: dict[tuple[str, str], Value] = {
     **dict.fromkeys(
         [
             *(("users_user", name) for name in ("created_at", "updated_at", "status_since", "profile_changed_at")),
-            *(("users_user", name) for name in ("identity_changed_at", "case_state_since", "requirements_due_at")),
+            *(("users_user", name) for name in ("identity_changed_at", "waiting_since", "requirements_due_at")),
             ("users_user", "answered_at"),
-            *(("users_statuschange", name) for name in ("created_at", "since")),
+            *(("users_statuschange", name) for name in ("created_at", "since", "waiting_since")),
             *(("users_proposal", name) for name in ("created_at", "user_updated_at", "ended_at")),
             *(("users_requirement", name) for name in ("created_at", "due_at", "closed_at")),
             *(("users_requirementresponse", "created_at"), ("users_requirementclosure", "created_at")),
@@ -204,8 +204,6 @@ FORGED: dict[tuple[str, str], Value] = {
         [(table, "partner_id") for table in ("users_statuschange", "transactions_conversion", "transactions_document")],
         lambda w: w.other.partner_id,
     ),
-    ("users_user", "partner_wait"): always("9 days"),
-    ("users_statuschange", "partner_wait"): always("9 days"),
     ("users_statuschange", "proposal_id"): lambda w: w.proposal.pk,
     ("users_statuschange", "common_maker"): always("nobody"),
     ("users_proposal", "open_seconds"): always(600),

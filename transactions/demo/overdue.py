@@ -30,8 +30,6 @@ def make_overdue(user: User) -> None:
         )
         cursor.execute("ALTER TABLE users_requirement ENABLE TRIGGER USER")
         cursor.execute(
-            "UPDATE users_user SET case_state_since = case_state_since - %s,"
-            " requirements_due_at = requirements_due_at - %s WHERE id = %s",
-            [AGE, AGE, user.pk],
+            "UPDATE users_user SET requirements_due_at = requirements_due_at - %s WHERE id = %s", [AGE, user.pk]
         )
     owner.close()

@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from partners.db import statements
 from partners.refusals import RefusedError
 from users.cases.modes import live
-from users.models import AccessKind, AccessRecord, CaseState, Claim, Proposal, Staff, Status, User
+from users.models import AccessKind, AccessRecord, Claim, Proposal, Staff, Status, User
 
 PERMISSION = "users.claim_user"
 # After this time others may release a claim too.
@@ -67,10 +67,7 @@ def current_case(staff: Staff) -> User | None:
     """The longest-waiting of the cases of real users that this person has claimed, or None."""
     # The few claims first, then by primary key: for a join the planner may scan all waiting users.
     claimed = live(Claim.objects.filter(staff=staff)).values_list("user_id", flat=True)[:MAX_CLAIMS_READ]
-    waiting = User.objects.filter(
-        pk__in=list(claimed), status=Status.PENDING_COMPLIANCE, case_state__lt=CaseState.PARTNER
-    )
-    return waiting.order_by("case_state", "case_state_since", "id").first()
+    return _queue().filter(pk__in=list(claimed)).first()
 
 
 def release(*, user: User, staff: Staff, request_id: str = "") -> None:
@@ -166,19 +163,13 @@ def _lock(user: User) -> User:
 def _longest_waiting() -> User | None:
     # Those that wait for a second person or for the partner have lists of their own.
     proposed = Proposal.objects.open().filter(user=OuterRef("pk"))
-    return (
-        live(
-            User.objects.filter(
-                ~Exists(proposed),
-                status=Status.PENDING_COMPLIANCE,
-                case_state__lt=CaseState.PARTNER,
-                claim__isnull=True,
-            )
-        )
-        .order_by("case_state", "case_state_since", "id")
-        .select_for_update(no_key=True, skip_locked=True, of=("self",))
-        .first()
-    )
+    free = live(_queue().filter(~Exists(proposed), claim__isnull=True))
+    return free.select_for_update(no_key=True, skip_locked=True, of=("self",)).first()
+
+
+def _queue() -> QuerySet[User]:
+    waiting = User.objects.filter(status=Status.PENDING_COMPLIANCE, waiting_since__isnull=False)
+    return waiting.order_by("waiting_since", "id")
 
 
 def _insert(user: User, staff: Staff, request_id: str) -> bool:

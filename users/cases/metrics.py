@@ -7,18 +7,16 @@ from django.utils import timezone
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from partners.monitoring.probes import Session
-from users.models import CaseState, Status
+from users.models import Status
 
 # These count real users; each reads a range of an index, with the late ones only.
 _LATE = f"""
     SELECT count(*) FROM users_user
-     WHERE NOT is_sandbox AND status = '{Status.PENDING_COMPLIANCE.value}'
-       AND case_state IN ({CaseState.ANSWERED:d}, {CaseState.COMPLIANCE:d})
-       AND case_state_since < %s
+     WHERE NOT is_sandbox AND status = '{Status.PENDING_COMPLIANCE.value}' AND waiting_since < %s
 """
-_OVERDUE = f"""
+_OVERDUE = """
     SELECT count(*) FROM users_user
-     WHERE NOT is_sandbox AND case_state = {CaseState.PARTNER:d} AND requirements_due_at < %s
+     WHERE NOT is_sandbox AND open_requirements > 0 AND requirements_due_at < %s
 """
 
 

@@ -159,7 +159,7 @@ def pair_of(first: Staff, second: Staff) -> Pair:
         return Pair(
             _(
                 "%(first)s and %(second)s may not decide together: within 30 days one made the other's account,"
-                " changed its roles, or reset its password or second factor, or an account that did."
+                " changed its roles, or reset its password or second factor."
             )
             % names,
             "",

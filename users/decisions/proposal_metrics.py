@@ -10,23 +10,13 @@ _WAITING = """
     SELECT count(*), coalesce(max(extract(epoch FROM now() - created_at)), 0)::float8
       FROM ({open}) AS waiting (created_at)
 """
-# A partial index of common makers serves it.
-_COMMON_MAKER = """
-    SELECT count(*) FROM users_statuschange WHERE common_maker <> '' AND created_at > now() - interval '1 day'
-"""
 
 
 def proposals(database: Session) -> list[Metric]:
-    """How many proposals wait, for how long the oldest has, and what two people decided whom one had made."""
+    """How many proposals wait, and for how long the oldest has."""
     rows, given = Proposal.objects.open().values("created_at").query.sql_with_params()
     count, oldest = database.execute(_WAITING.format(open=rows), given).fetchone() or (0, 0.0)
-    [of_one_maker] = database.execute(_COMMON_MAKER).fetchone() or (0,)
     return [
         GaugeMetricFamily("psi_proposals_waiting", "Proposals that wait for a second person.", value=count),
         GaugeMetricFamily("psi_proposal_oldest_seconds", "How long the oldest has waited.", value=oldest),
-        GaugeMetricFamily(
-            "psi_decisions_with_common_maker",
-            "Decisions of the last day by two people whose accounts somebody made, re-roled or reset within 30 days.",
-            value=of_one_maker,
-        ),
     ]

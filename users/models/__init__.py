@@ -13,7 +13,6 @@ from users.models.case import (
     Page,
     QueuedUser,
 )
-from users.models.requirement_columns import CaseState
 from users.models.requirements import (
     Requirement,
     RequirementClosure,
@@ -24,17 +23,18 @@ from users.models.requirements import (
 from users.models.retention import Erasure, Hold, HoldRelease
 from users.models.staff_history import SecondFactor, StaffRole
 from users.models.statuses import Status
-from users.models.user import ADDRESS_IN_LOWER_CASE, Staff, StatusChange, User, UserEvent
+from users.models.user import ADDRESS_IN_LOWER_CASE, ANSWERED, ASKED, Staff, StatusChange, User, UserEvent
 
 __all__ = (
     "ADDRESS_IN_LOWER_CASE",
+    "ANSWERED",
+    "ASKED",
     "AccessKind",
     "AccessRecord",
     "AnsweredUser",
     "ApprovalRule",
     "AskedUser",
     "CaseNote",
-    "CaseState",
     "ChangedUser",
     "Claim",
     "Condition",

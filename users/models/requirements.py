@@ -1,7 +1,7 @@
 """What compliance needs from a partner about a user: contract, section 13.
 
 A requirement, the partner's responses and the end are rows that never change: the state is what they say. Triggers keep
-the columns of the user (users/models/requirement_columns.py) and write the events.
+the columns of the user (users/models/user.py) and write the events.
 """
 
 import uuid

@@ -1,7 +1,6 @@
 """Partners' users with their history and decisions, and the staff who decide."""
 
 import uuid
-from datetime import timedelta
 from typing import Any
 
 import pghistory
@@ -25,7 +24,6 @@ from partners.json_rules import has_visible_character
 from partners.models import Partner
 from users.models.approval_triggers import DECISION_TRIGGERS
 from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS
-from users.models.requirement_columns import REQUIREMENT_COLUMNS, CaseState, RequirementColumns
 from users.models.requirement_triggers import DECISION_REQUIREMENT_TRIGGERS
 from users.models.statuses import ENDED_STATUSES, Status
 from users.models.triggers import STAFF_TRIGGERS, STATUS_CHANGE_TRIGGERS, USER_TRIGGERS
@@ -37,6 +35,12 @@ _ASCII = '%(function)s(%(expressions)s COLLATE "C")'
 EXTERNAL_ID_IN_LOWER_CASE = Lower("external_id", template=_ASCII)
 # Of staff: two addresses are one only where they differ in the case of these letters.
 ADDRESS_IN_LOWER_CASE = Lower("email", template=_ASCII)
+# The users whose partner has to answer, and those whose partner has answered all that was asked.
+ASKED = Q(open_requirements__gt=0)
+ANSWERED = Q(open_requirements=0, answered_requirements__gt=0)
+_REQUIREMENT_COLUMNS = (
+    *("open_requirements", "answered_requirements", "requirements_due_at", "answered_at", "waiting_since"),
+)
 # What follows the @, in lower case: the contract allows one @.
 EMAIL_DOMAIN = Func(Lower("email"), Value("@"), Value(2), function="SPLIT_PART", output_field=models.TextField())
 
@@ -97,7 +101,7 @@ def _full_name(row: Any, user_id: uuid.UUID) -> str:
     return next(filter(has_visible_character, names), str(user_id))
 
 
-class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghistory makes UserEvent's at run time
+class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory makes UserEvent's at run time
     """A person registered by a partner: contract, section 2."""
 
     id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4, editable=False)
@@ -132,6 +136,17 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
     is_sandbox = models.BooleanField(_("sandbox"), db_default=False, editable=False)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
     updated_at = models.DateTimeField(_("updated at"), db_default=Now(), editable=False)
+    # What the lists and the API read without a join, of the requirements that are not closed; triggers keep it
+    # (users/models/requirement_triggers.py).
+    open_requirements = models.SmallIntegerField(_("open requirements"), db_default=0, editable=False)
+    answered_requirements = models.SmallIntegerField(_("answered requirements"), db_default=0, editable=False)
+    # The earliest of the open ones.
+    requirements_due_at = models.DateTimeField(_("due"), null=True, editable=False)
+    # The latest response of the partner, to a closed one too.
+    answered_at = models.DateTimeField(_("answered at"), null=True, editable=False)
+    # When the case began to wait for compliance: created or reopened, or answered by the partner. Null while it waits
+    # for the partner, or for nobody.
+    waiting_since = models.DateTimeField(_("waiting since"), db_default=Now(), null=True, editable=False)
 
     # The serving role may not update the status, which a trigger moves, nor set the first status and the times.
     serving_privileges = (
@@ -158,29 +173,17 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
             # GET /v1/users, without a status and with one; the export of users.
             models.Index(fields=("partner", "created_at", "id"), name="user_of_partner"),
             models.Index(fields=("partner", "status", "created_at", "id"), name="user_of_partner_status"),
-            # The queue: answered ones first, then the longest waiting. An index-only scan for the dashboard.
+            models.Index(fields=("is_sandbox", "status", "status_since", "id"), name="user_by_status"),
+            # The queue, the longest waiting first.
             models.Index(
-                fields=("is_sandbox", "status", "case_state", "case_state_since", "id"),
-                include=("partner", "status_since"),
+                fields=("is_sandbox", "status", "waiting_since", "id"),
+                condition=Q(waiting_since__isnull=False),
                 name="user_waiting",
             ),
             # Those whose partner has answered, or has to, in any status.
+            models.Index(fields=("is_sandbox", "waiting_since", "id"), condition=ANSWERED, name="user_answered"),
             models.Index(
-                fields=("is_sandbox", "case_state_since", "id"),
-                condition=Q(case_state=CaseState.ANSWERED),
-                name="user_answered",
-            ),
-            models.Index(
-                fields=("is_sandbox", "requirements_due_at", "id"),
-                include=("partner",),
-                condition=Q(case_state=CaseState.PARTNER),
-                name="user_waiting_for_partner",
-            ),
-            # The command list_requirements.
-            models.Index(
-                fields=("partner", "id"),
-                condition=~Q(case_state=CaseState.COMPLIANCE),
-                name="user_with_requirements",
+                fields=("is_sandbox", "requirements_due_at", "id"), condition=ASKED, name="user_waiting_for_partner"
             ),
             models.Index(
                 fields=("is_sandbox", "identity_changed_at", "id"),
@@ -225,6 +228,11 @@ class User(RequirementColumns):  # type: ignore[django-manager-missing]  # pghis
         """The first and the last name; never without a visible character."""
         return _full_name(self, self.pk)
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether the partner has answered all that was asked, and compliance has not closed it: ANSWERED."""
+        return self.answered_requirements > 0 and not self.open_requirements
+
 
 class UserEvent(
     pghistory.create_event_model(  # type: ignore[misc]
@@ -238,7 +246,7 @@ class UserEvent(
                 " IS DISTINCT FROM ROW(NEW.updated_at, NEW.identity_changed_at)"
             )
         ),
-        exclude=[*REQUIREMENT_COLUMNS, *FOLDED_COLUMNS, "status_reason_code"],
+        exclude=[*_REQUIREMENT_COLUMNS, *FOLDED_COLUMNS, "status_reason_code"],
         context_field=pghistory.ContextJSONField(),
         context_id_field=None,
         append_only=False,  # our triggers do it, which cannot be disabled as pghistory's can
@@ -309,10 +317,10 @@ class StatusChange(models.Model):
     )
     # Who made, re-roled or reset the accounts of both people within 30 days, by name; a trigger sets it.
     common_maker = models.TextField(_("maker of both accounts"), blank=True, db_default="", editable=False)
-    # Triggers set `since`, the time of the previous status, how much of the time since then the case waited for the
-    # partner, and the partner and mode, which are the user's.
+    # Triggers set `since`, the time of the previous status, and what is the user's: since when the case waited for
+    # compliance, the partner and the mode.
     since = models.DateTimeField(_("since"), db_default=Now(), editable=False)
-    partner_wait = models.DurationField(_("time waiting for the partner"), db_default=timedelta(0), editable=False)
+    waiting_since = models.DateTimeField(_("waited since"), null=True, editable=False)
     partner = models.ForeignKey(
         Partner,
         models.PROTECT,
@@ -331,7 +339,7 @@ class StatusChange(models.Model):
         "SELECT",
         (
             "INSERT (user_id, from_status, to_status, by_id, reason_code, reason, proposal_id, since,"
-            " partner_wait, partner_id, is_sandbox, created_at, common_maker)"
+            " waiting_since, partner_id, is_sandbox, created_at, common_maker)"
         ),
     )
     ending = WITH_USER
@@ -345,7 +353,7 @@ class StatusChange(models.Model):
             # An index-only scan for the dashboard.
             models.Index(
                 fields=("is_sandbox", "created_at"),
-                include=("partner", "from_status", "to_status", "since", "partner_wait", "user", "proposal"),
+                include=("partner", "from_status", "to_status", "since", "waiting_since", "user", "proposal"),
                 name="status_change_by_day",
             ),
             # So is this one, of the rejections.
@@ -356,8 +364,6 @@ class StatusChange(models.Model):
                 name="status_change_rejected",
             ),
             *newest_of_each_mode("status_change", "created_at", "id"),
-            # The metric.
-            models.Index(fields=("created_at",), condition=~Q(common_maker=""), name="status_change_of_one_maker"),
         )
         constraints = (
             models.UniqueConstraint(

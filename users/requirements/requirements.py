@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -20,7 +20,6 @@ from partners.refusals import RefusedError
 from users.cases import claims
 from users.decisions import compliance
 from users.models import (
-    CaseState,
     Claim,
     Requirement,
     RequirementClosure,
@@ -92,7 +91,7 @@ def blocking_reason(user: User) -> str:
     """Why the partner cannot be asked anything about this user; empty if it can."""
     if user.status in ENDED_STATUSES:
         return _("Nothing is asked about a user who is %(status)s.") % {"status": user.status}
-    if user.case_state != CaseState.COMPLIANCE and not_closed(user.pk).count() >= MAX_REQUIREMENTS:
+    if has_requirements(user) and not_closed(user.pk).count() >= MAX_REQUIREMENTS:
         return _("A user has at most %(most)s requirements that are not closed.") % {"most": MAX_REQUIREMENTS}
     if user.requirements.order_by()[:MAX_REQUIREMENTS_EVER].count() >= MAX_REQUIREMENTS_EVER:
         return _("A user has at most %(most)s requirements, closed ones included.") % {"most": MAX_REQUIREMENTS_EVER}
@@ -155,15 +154,15 @@ def submit_by_update(*, user_id: UUID | str, columns: AbstractSet[str]) -> None:
 def _give_back(user_id: UUID | str) -> None:
     """Give the claim on the case of a locked user back to who asked last, once the partner has answered all."""
     user = User.objects.get(pk=user_id)
-    if user.case_state == CaseState.ANSWERED and not user.is_sandbox:
+    if user.is_answered and not user.is_sandbox:
         asked = user.requirements.filter(closed_at=None).select_related("by").order_by("created_at", "id").last()
         if asked is not None:
             claims.give_back(user=user, staff=asked.by, asked_at=asked.created_at)
 
 
-def has_requirements(user: UserSummary) -> bool:
+def has_requirements(user: User | UserSummary) -> bool:
     """Whether a user has requirements that are not closed."""
-    return user.case_state != CaseState.COMPLIANCE
+    return user.open_requirements + user.answered_requirements > 0
 
 
 def with_requirements(user: UserSummary) -> UserSummary:
@@ -183,10 +182,7 @@ def not_closed_of_partner(partner: Partner, *, overdue: bool = False) -> QuerySe
 
     overdue: only open ones whose answer was due before now.
     """
-    # The few users that have some, by an index of them alone.
-    found = Requirement.objects.with_state().filter(
-        ~Q(user__case_state=CaseState.COMPLIANCE), user__partner=partner, closed_at=None
-    )
+    found = Requirement.objects.with_state().filter(user__partner=partner, closed_at=None)
     if overdue:
         found = found.filter(state=RequirementState.OPEN, due_at__lt=timezone.now())
     return found.select_related("user").order_by("created_at", "id")

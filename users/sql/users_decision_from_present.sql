@@ -12,12 +12,10 @@ BEGIN
         RAISE EXCEPTION 'The user is not in the status that this row moves it from.'
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;
-    -- Not the transaction's time: one that began earlier may decide later. 2: CaseState.PARTNER.
+    -- Not the transaction's time: one that began earlier may decide later.
     SELECT u.status_since, greatest(clock_timestamp(), u.status_since + interval '1 microsecond'),
-           u.partner_wait + CASE WHEN u.case_state = 2
-               THEN greatest(clock_timestamp() - u.case_state_since, interval '0') ELSE interval '0' END,
-           u.partner_id, u.is_sandbox
-      INTO NEW.since, NEW.created_at, NEW.partner_wait, NEW.partner_id, NEW.is_sandbox
+           u.waiting_since, u.partner_id, u.is_sandbox
+      INTO NEW.since, NEW.created_at, NEW.waiting_since, NEW.partner_id, NEW.is_sandbox
       FROM users_user u WHERE u.id = NEW.user_id;
     RETURN NEW;
 END

@@ -9,10 +9,11 @@ BEGIN
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     NEW.identity_changed_at := NULL;
-    NEW.partner_wait := interval '0';
-    -- 0: CaseState.ANSWERED.
-    IF NEW.case_state <> 0 THEN
-        NEW.case_state_since := NEW.status_since;
+    -- In another status a case waits only while there is an answer to read, as it did.
+    IF NEW.status = 'pendingCompliance' THEN
+        NEW.waiting_since := NEW.status_since;
+    ELSIF NEW.answered_requirements = 0 THEN
+        NEW.waiting_since := NULL;
     END IF;
     RETURN NEW;
 END

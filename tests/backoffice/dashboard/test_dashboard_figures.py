@@ -10,14 +10,11 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from backoffice.dashboard import backlog, rejections
-from backoffice.dashboard import figures as dashboard_figures
+from backoffice.dashboard import backlog
 from backoffice.dashboard.figures import DecisionTimes, Figures, Percentiles, gather
 from backoffice.dashboard.period import Period, midnight
 from bench.load import users
-from partners.db import serving_role
 from partners.models import Partner
-from tests.support.plans import planning_without
 from users.models import Status, StatusChange, User
 
 # As autovacuum keeps a table of production: an index alone answers where all rows are known to be visible to all.
@@ -67,7 +64,7 @@ def waited(changes: list[StatusChange]) -> DecisionTimes | None:
     first = [one for one in changes if one.from_status == Status.PENDING_COMPLIANCE]
     if not first:
         return None
-    own = [one.created_at - one.since - one.partner_wait for one in first]
+    own = [one.created_at - one.waiting_since for one in first]
     return DecisionTimes(
         percentiles([one.created_at - one.since for one in first]),
         percentiles(own),
@@ -91,7 +88,7 @@ def test_each_waiting_user_is_in_one_bucket(figures: Figures, now: datetime) -> 
     ]
     counts = Counter[float]()
     for user in User.objects.filter(status=Status.PENDING_COMPLIANCE):
-        hours = (now - user.case_state_since).total_seconds() / 3600
+        hours = (now - user.waiting_since).total_seconds() / 3600
         counts[max(one.begins for one in figures.buckets if one.begins <= hours)] += 1
     assert {one.begins: one.count for one in figures.buckets if one.count} == dict(counts)
     assert figures.late == sum(count for begins, count in counts.items() if begins >= 20)
@@ -117,7 +114,7 @@ def test_each_partner_has_its_own_figures(figures: Figures, now: datetime) -> No
         assert dict(one.outcomes) == dict(Counter(change.to_status for change in theirs))
         assert one.decision_times == waited(theirs)
         assert one.waiting == pending.count()
-        assert one.late == pending.filter(case_state_since__lte=now - timedelta(hours=20)).count()
+        assert one.late == pending.filter(waiting_since__lte=now - timedelta(hours=20)).count()
 
 
 def test_the_backlog_of_each_day_is_of_those_who_waited_at_its_end(figures: Figures) -> None:
@@ -156,36 +153,3 @@ def test_partners_with_the_most_waiting_users_come_first(figures: Figures) -> No
     assert order == sorted(order)
     assert sum(one.waiting for one in figures.partners) == figures.waiting
     assert sum(one.outcomes.total() for one in figures.partners) == figures.decisions.total
-
-
-def test_each_statement_reads_an_index_only(figures: Figures) -> None:
-    period = Period.of_last(DAYS)
-    starts = [period.before.begins, *map(midnight, period.days)]
-    decided, begun = dashboard_figures.decisions_of(period), period.begins
-    compose = dashboard_figures.compose
-    waits = compose(backlog._BACKLOG, backlog.waits_since(period), starts, starts)
-    of_index = {
-        "user_waiting": [
-            compose(dashboard_figures._WAITING, dashboard_figures.waiting_users(), [12.0, 24.0]),
-            waits,
-        ],
-        "user_waiting_for_partner": [compose(dashboard_figures._OVERDUE, dashboard_figures.overdue_users())],
-        "status_change_by_day": [
-            compose(dashboard_figures._DECISIONS, decided, starts),
-            compose(dashboard_figures._DECISION_TIMES, decided, begun, timedelta(hours=24)),
-            waits,
-        ],
-        "status_change_rejected": [
-            compose(rejections._BY_REASON, rejections.rejections_of(period), begun),
-            compose(rejections._BY_FLAG, rejections.rejections_of(period), begun),
-        ],
-    }
-    with planning_without("seqscan", "bitmapscan", using=serving_role.OWNER) as cursor:
-        for table in ("users_user", "users_statuschange"):
-            cursor.execute(ALL_VISIBLE, [table])
-        for index, statements in of_index.items():
-            for statement, parameters in statements:
-                cursor.execute("EXPLAIN " + statement, parameters)
-                plan = "\n".join(row[0] for row in cursor)
-                assert f"Index Only Scan using {index}" in plan, plan
-                assert "Seq Scan" not in plan

@@ -91,7 +91,7 @@ def test_the_list_is_walked_by_its_index(query: str, make: Make) -> None:
     rows = client_as("viewer").get(USERS + query).context["cl"].queryset[:51]
     with planning_without(*UNORDERED):
         plan = rows.explain()
-    assert "using user_waiting" in plan
+    assert "using user_by_status" in plan
     assert "Sort" not in plan
 
 

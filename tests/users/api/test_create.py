@@ -30,7 +30,7 @@ def test_a_created_user_is_stored_whole_and_belongs_to_the_partner(
 ) -> None:
     create_user(externalId="ada")
     user = dict(User.objects.values().get())
-    assert all(user.pop(name) for name in ("id", "created_at", "updated_at", "status_since", "case_state_since"))
+    assert all(user.pop(name) for name in ("id", "created_at", "updated_at", "status_since", "waiting_since"))
     assert json.loads(json.dumps(user, default=str)) == {
         "partner_id": partner.pk,
         **columns_of(factories.user_body(externalId="ada")),
@@ -44,8 +44,7 @@ def test_a_created_user_is_stored_whole_and_belongs_to_the_partner(
         "open_requirements": 0,
         "requirements_due_at": None,
         "answered_at": None,
-        "case_state": 1,
-        "partner_wait": "0:00:00",
+        "answered_requirements": 0,
     }
 
 

@@ -23,7 +23,7 @@ from users.queries import UserSummary
 MINOR = f"{today().year - 1}-01-01"
 
 
-STORED = UserSummary(str(uuid4()), "ada", "active", "2026-01-15 10:30:00.1234+00", "2026-01-14 09:00:00+00", "", 1)
+STORED = UserSummary(str(uuid4()), "ada", "active", "2026-01-15 10:30:00.1234+00", "2026-01-14 09:00:00+00", "", 0, 0)
 
 
 def update(data: dict[str, Any], **columns: Any) -> UserSerializer:

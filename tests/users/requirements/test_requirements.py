@@ -3,7 +3,7 @@
 import re
 import uuid
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -21,7 +21,6 @@ from users.decisions import compliance, proposals
 from users.decisions.changes import version_of
 from users.decisions.compliance import StaleError
 from users.models import (
-    CaseState,
     Claim,
     Requirement,
     RequirementClosure,
@@ -61,21 +60,22 @@ def answer(requirement: Requirement) -> None:
 
 def columns(user: User) -> tuple[int, int]:
     user.refresh_from_db()
-    return user.open_requirements, user.case_state
+    return user.open_requirements, user.answered_requirements
 
 
-def test_the_case_state_follows_the_requirements(user: User, staff: Staff) -> None:
-    assert columns(user) == (0, CaseState.COMPLIANCE)
+def test_the_numbers_follow_the_requirements(user: User, staff: Staff) -> None:
+    assert columns(user) == (0, 0)
     first, second = ask(user, staff), ask(user, staff)
-    assert columns(user) == (2, CaseState.PARTNER)
+    assert columns(user) == (2, 0)
     answer(first)
-    assert columns(user) == (1, CaseState.PARTNER)
+    assert columns(user) == (1, 1)
     answer(second)
-    assert columns(user) == (0, CaseState.ANSWERED)
+    assert columns(user) == (0, 2)
+    assert user.is_answered
     requirements.close_requirement(requirement_id=first.pk, by=staff)
-    assert columns(user) == (0, CaseState.ANSWERED)
+    assert columns(user) == (0, 1)
     requirements.close_requirement(requirement_id=second.pk, by=staff)
-    assert columns(user) == (0, CaseState.COMPLIANCE)
+    assert columns(user) == (0, 0)
 
 
 def test_the_earliest_open_one_is_due(user: User, staff: Staff) -> None:
@@ -90,33 +90,56 @@ def test_the_earliest_open_one_is_due(user: User, staff: Staff) -> None:
     assert user.requirements_due_at is None
 
 
-def test_waiting_for_the_partner_does_not_count(user: User, staff: Staff) -> None:
-    asked = ask(user, staff)
+def waiting_since(user: User) -> datetime | None:
     user.refresh_from_db()
-    assert user.case_state_since >= asked.created_at
-    answer(asked)
-    user.refresh_from_db()
-    answered = RequirementResponse.objects.get()
-    assert user.answered_at == answered.created_at
-    # Counted from the answer.
-    assert user.case_state_since >= answered.created_at
-    assert user.partner_wait > timedelta(0)
-    requirements.close_requirement(requirement_id=asked.pk, by=staff)
-    user.refresh_from_db()
-    assert user.case_state_since == user.status_since + user.partner_wait
+    return user.waiting_since
+
+
+def test_a_case_waits_from_its_creation_or_the_answer_on(user: User, staff: Staff) -> None:
+    assert waiting_since(user) == user.created_at
+    first, second = ask(user, staff), ask(user, staff)
+    assert waiting_since(user) is None
+    answer(first)
+    assert waiting_since(user) is None
+    answer(second)
+    answered = RequirementResponse.objects.latest("id").created_at
+    assert waiting_since(user) == user.answered_at == answered
+    # A second answer, and reading it, do not put the case behind others.
+    answer(first)
+    assert waiting_since(user) == answered < user.answered_at
+    for requirement in (first, second):
+        requirements.close_requirement(requirement_id=requirement.pk, by=staff)
+    assert waiting_since(user) == answered
     change = compliance.change_status(user=user, to_status="active", by=staff, **APPROVED)
     change.refresh_from_db()
-    assert change.partner_wait > timedelta(0)
-    user.refresh_from_db()
-    assert (user.partner_wait, user.case_state_since) == (timedelta(0), user.status_since)
+    assert change.waiting_since == answered
+    assert waiting_since(user) is None
 
 
-def test_a_decision_while_the_partner_has_to_answer_counts_the_wait_so_far(user: User, staff: Staff) -> None:
+def test_a_case_waits_from_where_it_did_if_the_question_is_withdrawn(user: User, staff: Staff) -> None:
+    requirements.close_requirement(requirement_id=ask(user, staff).pk, by=staff)
+    assert waiting_since(user) == user.created_at
+
+
+def test_a_reopened_case_waits_from_then_on(user: User, staff: Staff) -> None:
     ask(user, staff)
-    user.refresh_from_db()
-    change = compliance.change_status(user=user, to_status="rejected", by=staff, **APPROVED)
-    change.refresh_from_db()
-    assert timedelta(0) < change.partner_wait <= change.created_at - user.created_at
+    rejected = compliance.change_status(user=user, to_status="rejected", by=staff, **APPROVED)
+    rejected.refresh_from_db()
+    # It waited for the partner.
+    assert rejected.waiting_since is waiting_since(user) is None
+    compliance.change_status(user=user, to_status="pendingCompliance", by=staff, **APPROVED)
+    assert waiting_since(user) == user.status_since
+
+
+def test_an_answer_waits_in_every_status(user: User, staff: Staff) -> None:
+    compliance.change_status(user=user, to_status="active", by=staff, **APPROVED)
+    requirement = ask(user, staff)
+    answer(requirement)
+    assert waiting_since(user) == user.answered_at
+    compliance.change_status(user=user, to_status="suspended", by=staff, **APPROVED)
+    assert waiting_since(user) == user.answered_at
+    requirements.close_requirement(requirement_id=requirement.pk, by=staff)
+    assert waiting_since(user) is None
 
 
 def test_the_profile_history_has_no_row_of_requirements(user: User, staff: Staff) -> None:
@@ -138,11 +161,11 @@ def test_asking_ends_the_claim(user: User, staff: Staff) -> None:
     assert not Claim.objects.exists()
 
 
-def test_the_next_case_is_one_that_was_answered_and_never_one_that_waits_for_the_partner(staff: Staff) -> None:
-    waiting, answered, asked = factories.UserFactory.create_batch(3)
+def test_the_next_case_has_waited_longest_and_never_waits_for_the_partner(staff: Staff) -> None:
+    answered, waiting, asked = factories.UserFactory.create_batch(3)
     answer(ask(answered, staff))
     ask(asked, staff)
-    for expected in (answered, waiting):
+    for expected in (waiting, answered):
         found = claims.next_case(staff=staff)
         assert found == expected
         claims.release(user=expected, staff=staff)
@@ -225,7 +248,7 @@ def test_opening_a_requirement_does_not_overtake_a_proposal(committed_partner: P
         answer(requirement)
         proposals.approve(proposal_id=proposal.pk, by=second)
         user.refresh_from_db()
-        assert (user.status, columns(user)) == ("active", (0, CaseState.COMPLIANCE))
+        assert (user.status, columns(user)) == ("active", (0, 0))
 
 
 # Wording
@@ -329,7 +352,7 @@ DECIDE = """
         ("asked", "DELETE FROM users_requirement", "permission denied"),
         ("asked", "TRUNCATE users_requirement CASCADE", "permission denied"),
         ("closed", "DELETE FROM users_requirementclosure", "permission denied"),
-        ("asked", "UPDATE users_user SET open_requirements = 0, case_state = 1", "permission denied"),
+        ("asked", "UPDATE users_user SET open_requirements = 0, answered_requirements = 0", "permission denied"),
         ("asked", "UPDATE users_user SET status_reason_code = 'verified'", "permission denied"),
     ],
 )
@@ -415,7 +438,7 @@ def make_later(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
 
 def test_a_list_of_a_partner_reads_only_users_with_requirements(user: User) -> None:
     with planning_without("seqscan", "bitmapscan"):
-        assert "user_with_requirements" in requirements.not_closed_of_partner(user.partner).explain()
+        assert "requirement_not_closed" in requirements.not_closed_of_partner(user.partner).explain()
 
 
 def close_in_sql(user: User, staff: Staff, count: int) -> None:
