@@ -207,7 +207,7 @@ TEMPLATES = [
     },
 ]
 
-# Views declare the rest (partners/api/base.py); partners/api/checks.py refuses what they would ignore.
+# Views declare the rest (partners/api/base.py).
 REST_FRAMEWORK: dict[str, Any] = {
     "EXCEPTION_HANDLER": "partners.api.errors.exception_handler",
     "DEFAULT_PERMISSION_CLASSES": [],

@@ -9,4 +9,4 @@ class PartnersConfig(AppConfig):
     name = "partners"
 
     def ready(self) -> None:
-        from partners.api import checks  # noqa: F401, PLC0415 - it registers the checks
+        from partners import checks  # noqa: F401, PLC0415 - it registers them

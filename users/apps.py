@@ -16,12 +16,12 @@ class UsersConfig(AppConfig):
 
         from partners.events.serializers import DATA_SERIALIZERS  # noqa: PLC0415
         from partners.models import EventType  # noqa: PLC0415
+        from users import checks  # noqa: F401, PLC0415 - it registers them
         from users.api.serializers import (  # noqa: PLC0415
             RequirementsChangedSerializer,
             StatusChangedSerializer,
             UserErasedSerializer,
         )
-        from users.staff import installation  # noqa: F401, PLC0415 - it registers its checks
         from users.staff.roles import sync_roles  # noqa: PLC0415
         from users.staff_login import sessions, sign_ins  # noqa: PLC0415
 

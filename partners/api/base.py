@@ -37,7 +37,7 @@ METHODS_WITH_BODY = frozenset({"POST", "PATCH"})
 
 
 class PartnerAPIView(APIView):
-    """A DRF view for signed requests; partners/api/checks.py refuses DRF's attributes that are not used here.
+    """A DRF view for signed requests.
 
     A view that reads has `get_query` and a `get` that shows `get_rows()`. A view that writes names its serializers and
     the status of its success, and has `perform`; its `post`, `patch` or `delete` returns `self.write()`.

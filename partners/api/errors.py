@@ -206,5 +206,6 @@ def _api_error(exception: Exception) -> ApiError:  # noqa: PLR0911 - one for eac
             return UnauthorizedError(exception.message, exception.diagnosis)
         case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
             return UnauthorizedError()
-    is_unavailable = statements.is_unreachable(exception) or statements.sqlstate(exception) == statements.READ_ONLY
+    is_read_only = statements.sqlstate(exception) == statements.READ_ONLY
+    is_unavailable = isinstance(exception, SecretLostError) or statements.is_unreachable(exception) or is_read_only
     return UnavailableError() if is_unavailable else InternalError()

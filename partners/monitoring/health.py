@@ -12,10 +12,10 @@ from psycopg.errors import ConnectionTimeout, QueryCanceled, UndefinedTable
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
 from partners.monitoring import probes
-from partners.monitoring.found import named
 from partners.monitoring.probes import TIMEOUT_SECONDS, Probe
 
 OK = "ok"
+MAX_NAMED = 5
 SECRETS_CACHE_SECONDS = 60.0
 
 _migrations = Probe(probes.applied_migrations)
@@ -36,24 +36,29 @@ class Health(NamedTuple):
 
 
 def readiness() -> Health:
-    """Whether requests can be handled: database, migrations, Redis; within TIMEOUT_SECONDS."""
+    """Whether requests can be handled: database, migrations, API secrets, Redis; within TIMEOUT_SECONDS."""
     deadline = time.monotonic() + TIMEOUT_SECONDS
     migrations, secrets = _migrations.start(), _undecryptable_secrets.start()
     redis = _redis.start() if settings.REDIS_URL else None
     checks = {"database": _problem(migrations, deadline)}
     if redis is not None:
         checks["redis"] = _problem(redis, deadline)
+    warnings = {}
     if checks["database"] == OK:
         checks["migrations"] = _unapplied(set() if migrations.exception() else migrations.result())
-    return Health(checks, _warnings(secrets, deadline))
+        with suppress(Exception):  # without its table or in time; the other checks say so
+            lost, keys = secrets.result(max(deadline - time.monotonic(), 0))
+            if lost and lost == keys:
+                checks["apiKeys"] = "the secret of no key in force can be decrypted"
+            elif lost:
+                warnings["apiKeys"] = f"keys in force whose secret cannot be decrypted: {lost}"
+    return Health(checks, warnings)
 
 
-def _warnings(undecryptable_secrets: Future[int], deadline: float) -> dict[str, str]:
-    warnings = {}
-    with suppress(Exception):  # reported by the check of the database
-        if count := undecryptable_secrets.result(max(deadline - time.monotonic(), 0)):
-            warnings["apiKeys"] = f"keys in force whose secret cannot be decrypted: {count}"
-    return warnings
+def named(names: list[str]) -> str:
+    """The first MAX_NAMED names, and how many there are beyond."""
+    further = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {further} more" if further > 0 else "")
 
 
 def _problem(result: Future[Any], deadline: float) -> str:

@@ -87,16 +87,16 @@ def applied_migrations() -> set[tuple[str, str]]:
         return set(database.execute("SELECT app, name FROM django_migrations").fetchall())
 
 
-def count_undecryptable_secrets() -> int:
-    """How many of the MAX_KEYS keys in force used last have a secret that no present encryption key decrypts."""
+def count_undecryptable_secrets() -> tuple[int, int]:
+    """Of the MAX_KEYS keys in force used last, how many have a secret that no present key decrypts; and how many."""
     with connect() as database:
         secrets = [secret for (secret,) in database.execute(_SECRETS_OF_KEYS_IN_FORCE).fetchall()]
-    count = len(secrets)
+    lost = len(secrets)
     for secret in secrets:
         with suppress(InvalidToken):
             encryption.decrypt(secret, purpose=encryption.API_SECRETS)
-            count -= 1
-    return count
+            lost -= 1
+    return lost, len(secrets)
 
 
 def ping_redis() -> None:

@@ -1,4 +1,4 @@
-"""How events and the purge go: read at each scrape, and by `doctor`."""
+"""How events and the purge go: read at each scrape."""
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 

@@ -30,6 +30,8 @@ from partners.webhooks.sending import Sender
 
 log = structlog.get_logger("partners.webhooks.delivering")
 
+# The process's sessions have this name: partners/checks.py looks for them.
+APPLICATION_NAME = "partner-service-deliverer"
 # This process sends so many at once. Each takes a socket or two.
 MAX_SENDS = 400
 # Between two cycles without work: an event is in the feed within 2 s.

@@ -72,7 +72,6 @@ READING = {
         "audit_log",
         "call",
         "deliver_events",
-        "doctor",
         "explain_signature",
         "list_api_keys",
         "list_imports",

@@ -100,9 +100,9 @@ def rules_in_force() -> Sequence[ApprovalRule]:
 
 
 def deciders() -> Sequence[Staff]:
-    """The active accounts that may decide, by name."""
+    """The active accounts that may decide and have signed in once, by name."""
     may: Any = Func("pk", function="users_may_decide", output_field=BooleanField())
-    return list(Staff.objects.filter(may).order_by("username"))
+    return list(Staff.objects.filter(may, password_is_one_time=False).order_by("username"))
 
 
 def needs_two(user: User, to_status: str) -> bool:

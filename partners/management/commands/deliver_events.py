@@ -4,8 +4,7 @@ from typing import Any
 from django.db import connections
 
 from partners.management.base import Outcome, ServiceCommand, ending_signals
-from partners.monitoring.installation import DELIVERER
-from partners.webhooks.delivering import Deliverer
+from partners.webhooks.delivering import APPLICATION_NAME, Deliverer
 
 
 class Command(ServiceCommand):
@@ -15,8 +14,7 @@ class Command(ServiceCommand):
     )
 
     def perform(self, **_: Any) -> Outcome:
-        # `doctor` knows its sessions by this name.
-        connections.settings["default"]["OPTIONS"]["application_name"] = DELIVERER
+        connections.settings["default"]["OPTIONS"]["application_name"] = APPLICATION_NAME
         attempts = asyncio.run(_deliver())
         return Outcome({"attempts": attempts}, [f"Attempts made: {attempts}."])
 

@@ -17,6 +17,7 @@ from tests.support.client import PartnerClient, in_process
 from tests.support.responses import assert_error
 from tests.support.watched import Watched, wait_until, watched
 
+LOST = "the secret of no key in force can be decrypted"
 OTHER_KEY = "tests-only-another-0123456789-abcdefghijklm"
 
 
@@ -31,12 +32,12 @@ def counted() -> float:
     return REGISTRY.get_sample_value("psi_undecryptable_secrets_total") or 0.0
 
 
-def test_a_key_in_force_is_answered_with_an_internal_error(
+def test_a_key_in_force_is_answered_with_unavailable_and_one_line_of_the_log(
     lost: PartnerClient, partner: Partner, caplog: pytest.LogCaptureFixture
 ) -> None:
     before = counted()
     response = lost.get("/v1/ping")
-    assert assert_error(response, 500)["error"] == "internal_error"
+    assert_error(response, 503)
     assert counted() == before + 1
     assert sum("cannot be decrypted" in record.getMessage() for record in caplog.records) == 1
     assert "unauthorized" not in caplog.text
@@ -67,12 +68,14 @@ def test_a_key_is_good_again_once_its_encryption_key_is_back(partner: Partner, s
     settings.SECRETS_ENCRYPTION_KEYS = [OTHER_KEY]
     api = factories.client_of(partner, in_process)
     settings.SECRETS_ENCRYPTION_KEYS = before
-    assert api.get("/v1/ping").status == 500
+    assert api.get("/v1/ping").status == 503
     settings.SECRETS_ENCRYPTION_KEYS = [*before, OTHER_KEY]
     assert api.get("/v1/ping").status == 200
 
 
-def test_readiness_warns_of_keys_in_force_alone(committed_partner: Partner, tmp_path: Path) -> None:
+def test_readiness_warns_of_keys_in_force_alone_and_fails_where_all_are_lost(
+    committed_partner: Partner, tmp_path: Path
+) -> None:
     for _ in range(3):
         factories.client_of(committed_partner, in_process)
     lost = committed_partner.api_keys.order_by("pk")[:2]
@@ -87,5 +90,10 @@ def test_readiness_warns_of_keys_in_force_alone(committed_partner: Partner, tmp_
 
     with watched(tmp_path / "log") as service:
         wait_until(lambda: is_warned(service))
+        committed_partner.api_keys.update(encrypted_secret="of a retired key")
+        # The last result counts for a minute.
+    with watched(tmp_path / "another log") as service:
+        wait_until(lambda: service.health()[1].get("apiKeys") == LOST)
+        assert service.monitored("/readyz").status == 503
     # Other tests are not to be warned of it.
     committed_partner.api_keys.filter(revoked_at=None).update(revoked_at=Now())

@@ -15,6 +15,7 @@ from django.utils import timezone
 from standardwebhooks.webhooks import Webhook
 
 from config.embedded.server import SUPERUSER
+from partners.checks import check_deliverer
 from partners.events.relay import Relay
 from partners.models import (
     DeliveryState,
@@ -25,7 +26,6 @@ from partners.models import (
     WebhookEndpoint,
     WebhookSecret,
 )
-from partners.monitoring import installation
 from partners.webhooks import delivering as delivering_module
 from partners.webhooks import endpoints
 from partners.webhooks.delivering import Deliverer, send_test
@@ -174,9 +174,9 @@ def test_a_signal_ends_it_when_the_sends_under_way_have_ended(
     assert not WebhookDelivery.objects.filter(endpoint__partner=committed_partner).exclude(leased_until=None)
 
 
-def test_doctor_knows_a_running_process(committed_partner: Partner, process: Any) -> None:
+def test_the_check_of_the_installation_knows_a_running_process(committed_partner: Partner, process: Any) -> None:
     with process():
-        wait_until(lambda: installation._deliverer().result == "ok")
+        wait_until(lambda: list(check_deliverer()) == [])
 
 
 @pytest.mark.parametrize(
