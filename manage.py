@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
-
-from config.command_line import CommandLine
+from django.core.management import execute_from_command_line
 
 
 def main() -> None:
@@ -24,7 +23,7 @@ def main() -> None:
     sys.path.append(str(Path(__file__).resolve().parent / "clients" / "python" / "src"))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
-        CommandLine(sys.argv).execute()
+        execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
         sys.exit(f"Configuration: {error}")
     except KeyboardInterrupt:

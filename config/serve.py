@@ -3,12 +3,15 @@
 import socket
 import sys
 
+import structlog
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
+
+log = structlog.get_logger("config.serve")
 
 # granian starts a thread when a request waits for one. More than partners/streaming.MAX_STREAMS.
 THREADS = 6
@@ -30,6 +33,8 @@ def main() -> None:
         import config.wsgi  # noqa: F401, PLC0415 - before the worker is forked, as what fails here stops the start
     except ImproperlyConfigured as error:
         sys.exit(f"Configuration: {error}")
+    for name, setting in settings.MISSPELT_SETTINGS.items():
+        log.warning("unknown setting", name=name, alike=setting)
     host, port = settings.HOST, settings.PORT
     try:
         # granian would share the port with another granian.

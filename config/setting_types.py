@@ -4,6 +4,7 @@ They raise ValueError with what to set; `Env` adds the variable's name. No messa
 """
 
 import base64
+import difflib
 import ipaddress
 import re
 import ssl
@@ -21,8 +22,7 @@ from cryptography.hazmat.primitives.serialization import load_der_private_key, l
 from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
 
-from partners.rates import parse_rate
-from partners.whole_numbers import parse_whole_number
+from partners.rates import parse_rate, parse_whole_number
 from users.staff.role_names import NAMES
 
 SET_SECRET = "set it to 50 random characters (`make install` writes such a value into .env)."  # noqa: S105 - a text
@@ -45,12 +45,14 @@ _DATABASE_PARAMETERS: dict[str, frozenset[str] | None] = {
     "target_session_attrs": frozenset({"any", "read-write", "primary"}),
 }
 _SET_DATABASE = (
-    "set it to the URL of a PostgreSQL database: postgresql://user@host/name, or of several hosts:"
-    " postgresql://user@host1:5432,host2:5432/name. Its parameters may be libpq's host,"
+    "set it to the URL of a PostgreSQL database: postgresql://user@host/name, with the password percent-encoded, or of"
+    " several hosts: postgresql://user@host1:5432,host2:5432/name. Its parameters may be libpq's host,"
     f" {', '.join(_DATABASE_PARAMETERS)}."
 )
 # Django's settings and libpq's parameters.
 _DATABASE_KEYS = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
+# How much alike names are that differ by a letter or two, 1 being the same; those of other programs are less so.
+_ALIKE = 0.85
 _EXAMPLES = re.compile(r"change|example|insecure|secret|password|default", re.IGNORECASE)
 
 
@@ -60,11 +62,23 @@ class Env(environ.Env):  # type: ignore[misc]  # it has no types
     Each setting has a default.
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._read: set[str] = set()
+
+    def misspelt(self) -> dict[str, str]:
+        """The variables that no setting has read, and whose names resemble one's: that name, by the variable's."""
+        others = sorted(self.ENVIRON.keys() - self._read)
+        return {
+            name: matches[0] for name in others if (matches := difflib.get_close_matches(name, self._read, 1, _ALIKE))
+        }
+
     def get_value(self, var: str, cast: Any = None, default: Any = None, parse_default: bool = False) -> Any:  # noqa: FBT001, FBT002
         """Return the value of a variable, as it is written.
 
         django-environ takes a value that begins with `$` for the name of another variable.
         """
+        self._read.add(var)
         value = self.ENVIRON.get(var, default)
         if value == default and not parse_default:
             return value

@@ -415,5 +415,8 @@ SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Strict"
 X_FRAME_OPTIONS = "DENY"
 
+# Names of variables that are probably settings, and those settings: told by a check and at the service's start.
+MISSPELT_SETTINGS: dict[str, str] = env.misspelt()
+
 LOGGING_CONFIG = None
 logs.configure(debug=DEBUG)

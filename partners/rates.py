@@ -1,10 +1,11 @@
-"""The form of rate limits, `600/minute`, in settings, commands and the admin."""
+"""The forms of rate limits, `600/minute`, and of whole numbers in settings, commands and the admin."""
 
 import re
 from functools import lru_cache
 from typing import NamedTuple
 
 _RATE = re.compile(r"([1-9]\d{0,8})/(second|minute|hour|day)", re.ASCII)
+_WHOLE_NUMBER = re.compile(r"\d{1,9}", re.ASCII)
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
 
@@ -22,3 +23,10 @@ def parse_rate(text: str) -> Rate:
     if match is None:
         raise ValueError("a rate limit has the form 600/minute (or second, hour, day).")
     return Rate(int(match[1]), _SECONDS[match[2]])
+
+
+def parse_whole_number(text: str, lowest: int, highest: int) -> int:
+    """Parse decimal digits, without a sign. Raises ValueError, whose text continues "must be"."""
+    if not _WHOLE_NUMBER.fullmatch(text) or not lowest <= int(text) <= highest:
+        raise ValueError(f"a whole number from {lowest} to {highest}")
+    return int(text)

@@ -76,13 +76,6 @@ _UPDATE = f"""
      WHERE id = %s
  RETURNING {_SUMMARY}
 """
-_STORE_NAMES = f"""
-    UPDATE users_user SET {", ".join(f"{column} = {value % f'v.{column}'}" for column, value in _FOLDED.items())}
-      FROM unnest(%s::uuid[], %s::text[], %s::text[], %s::text[], %s::text[])
-           AS v (id, first_name, last_name, {", ".join(_FOLDED)})
-     WHERE users_user.id = v.id AND users_user.first_name = v.first_name AND users_user.last_name = v.last_name
-           AND users_user.name_key IS NULL
-"""
 
 _LISTED = ", ".join(ListedUser._fields)
 _FIRST_PAGES = {
@@ -145,12 +138,6 @@ def update(user_id: str, profile: Profile, name: FoldedName) -> UserSummary:
     if updated is None:
         raise LookupError("No such user: it was not locked.")
     return updated
-
-
-def store_names(user_ids: Sequence[uuid.UUID], names: Sequence[tuple[str, str]], folded: Sequence[FoldedName]) -> int:
-    """Store the folded names of users whose name is unchanged and not folded yet; returns how many these were."""
-    columns = (user_ids, *zip(*names, strict=True), *zip(*folded, strict=True))
-    return statements.run(_STORE_NAMES, [list(column) for column in columns])
 
 
 def reread(user_id: str) -> UserSummary:

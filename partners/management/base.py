@@ -19,9 +19,9 @@ from django.db import DatabaseError, InterfaceError, transaction
 from partners.authentication.keys import IssuedKey
 from partners.db import audit, history_context, statements
 from partners.models import ApiKey, AuditEntry, Partner, WebhookEndpoint
+from partners.rates import parse_whole_number
 from partners.refusals import RefusedError
 from partners.rfc_3339 import format_timestamp
-from partners.whole_numbers import parse_whole_number
 
 # A shell adds the signal's number to it.
 STATUS_OF_SIGNALS = 128

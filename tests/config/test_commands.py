@@ -35,26 +35,6 @@ def manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[s
     )
 
 
-def test_help_lists_the_services_commands_before_all_others() -> None:
-    text = manage("help").stdout
-    own, _, others = text.partition("Commands of Django and of packages:")
-    listed = [line.strip() for line in own.splitlines() if line.startswith("    ")]
-    assert sorted(listed) == sorted(name for _, name in COMMANDS)
-    assert {"runserver", "check", "clearsessions", "spectacular"} <= set(others.split())
-    assert own.index("[partners]") < own.index("[users]") < own.index("[transactions]")
-
-
-def test_the_names_alone_and_the_help_of_a_command_are_djangos() -> None:
-    assert manage("help", "--commands").stdout.split() == sorted(get_commands())
-    for arguments in (["help", "list_partners"], ["list_partners", "--help"]):
-        assert manage(*arguments).stdout.startswith("usage: manage.py list_partners")
-
-
-def test_a_shell_completes_names() -> None:
-    completed = manage(DJANGO_AUTO_COMPLETE="1", COMP_WORDS="manage.py list_", COMP_CWORD="1")
-    assert set(completed.stdout.split()) == {name for name in get_commands() if name.startswith("list_")}
-
-
 def test_a_misspelt_command_is_one_line_and_a_suggestion() -> None:
     ended = manage("list_partner")
     assert ended.returncode == 1

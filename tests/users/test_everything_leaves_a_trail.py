@@ -151,7 +151,6 @@ COMMANDS: dict[str, Arguments] = {
     "publish_documents": lambda w: [str(w.empty)],
     "purge_expired": lambda _w: [],
     "reencrypt_secrets": lambda _w: [],
-    "fold_names": lambda _w: [],
     "seed_demo": lambda _w: ["--users", "1", "--conversions", "1"],
     "setup_database_roles": lambda _w: [],
 }
