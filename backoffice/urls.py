@@ -9,8 +9,8 @@ from django.urls import URLPattern, path, re_path
 from backoffice.case import requirement_views as requirements
 from backoffice.case import views as case
 from backoffice.case.actions import CaseAction
-from backoffice.dashboard.page import dashboard, landing, table_csv
 from backoffice.exports import views as exports
+from backoffice.landing import landing
 from backoffice.records import views as record_views
 
 _staff = admin.site.admin_view
@@ -50,8 +50,6 @@ urlpatterns: list[URLPattern] = [
     path("cases/<uuid:user_id>/hold/", _act(record_views.PlaceHold), name="backoffice_hold"),
     path("cases/<uuid:user_id>/hold/release/", _act(record_views.ReleaseHold), name="backoffice_release_hold"),
     path("due-for-erasure/", _staff(record_views.due_for_erasure), name="backoffice_due_for_erasure"),
-    path("dashboard/", _staff(dashboard), name="backoffice_dashboard"),
-    re_path(r"^dashboard/(?P<name>[a-z-]+)\.csv$", _staff(table_csv), name="backoffice_dashboard_csv"),
     path("exports/", _staff(exports.exports), name="backoffice_exports"),
     path("exports/packs/", _staff(exports.export_evidence_packs), name="backoffice_evidence_packs"),
     re_path(

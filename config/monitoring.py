@@ -16,7 +16,7 @@ from partners.monitoring.service_gauges import feeds_and_purge
 from partners.webhooks.metrics import webhooks
 from transactions.imports.metrics import imports
 from users.cases.metrics import cases
-from users.decisions.proposal_metrics import proposals
+from users.decisions.metrics import proposals
 
 REGISTRY.register(DatabaseCollector(sessions, feeds_and_purge, imports, webhooks, proposals, cases))
 REGISTRY.register(RedisCollector())

@@ -40,6 +40,7 @@ def _list_of(app: str, model: str, icon: str) -> Link:
     return Link(lazy(title, str)(), icon, f"admin:{app}_{model}_changelist", f"{app}.view_{model}")
 
 
+OVERVIEW = Link(_("Overview"), "monitoring", "backoffice_landing", "users.view_user")
 QUEUE = Link(_("Queue"), "inbox", "admin:users_queueduser_changelist", "users.view_user")
 USERS = _list_of("users", "user", "group")
 SECOND_PERSON = Link(_("For a second person"), "group_add", "admin:users_proposal_changelist", "users.view_proposal")
@@ -47,6 +48,7 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
     (
         _("Cases"),
         (
+            OVERVIEW,
             QUEUE,
             Link(_("Answered"), "mark_email_read", "admin:users_answereduser_changelist", "users.view_user"),
             Link(
@@ -70,7 +72,6 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
     (
         _("Oversight"),
         (
-            Link(_("Dashboard"), "monitoring", "backoffice_dashboard", "users.view_dashboard"),
             _list_of("users", "statuschange", "gavel"),
             _list_of("users", "userevent", "history"),
             _list_of("users", "accessrecord", "visibility"),
@@ -109,7 +110,9 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
 
 def _item(link: Link, request: HttpRequest) -> dict[str, Any]:
     address = reverse(link.view)
-    is_active = request.path.startswith(address) or (link is QUEUE and request.path.startswith("/admin/cases/"))
+    # All pages are below the overview's address.
+    is_active = request.path == address if link is OVERVIEW else request.path.startswith(address)
+    is_active = is_active or (link is QUEUE and request.path.startswith("/admin/cases/"))
     if link is USERS and request.user.has_perm("users.decide_user"):
         address += "?status__exact=pendingCompliance"
     item = {"title": link.title, "icon": link.icon, "link": address, "active": is_active}
@@ -120,11 +123,11 @@ def _item(link: Link, request: HttpRequest) -> dict[str, Any]:
 
 def _count_of_proposals() -> str:
     """Return how many proposals wait; empty without any."""
-    from backoffice.lists.bounded_lists import MAX_COUNT, bounded_count  # noqa: PLC0415 - settings load this module
+    from backoffice.lists.bounded_lists import bounded_count, count_text  # noqa: PLC0415 - settings load this module
     from users.decisions import proposals  # noqa: PLC0415
 
     count = bounded_count(proposals.waiting())
-    return f"{MAX_COUNT}+" if count > MAX_COUNT else str(count or "")
+    return count_text(count) if count else ""
 
 
 def _file(name: str) -> Callable[[HttpRequest], str]:

@@ -21,6 +21,7 @@ from django.db.models.lookups import GreaterThan, GreaterThanOrEqual, LessThan, 
 from django.forms import MultipleHiddenInput
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.formats import number_format
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from psycopg.errors import QueryCanceled
@@ -42,9 +43,14 @@ Position = tuple[Any, ...]
 _SEPARATOR = "~"
 
 
-def bounded_count(rows: QuerySet[Any]) -> int:
-    """The number of rows; MAX_COUNT + 1 for all larger numbers."""
-    return rows.order_by()[: MAX_COUNT + 1].count()
+def bounded_count(rows: QuerySet[Any], limit: int = MAX_COUNT) -> int:
+    """The number of rows; limit + 1 for all larger numbers."""
+    return rows.order_by()[: limit + 1].count()
+
+
+def count_text(count: int, limit: int = MAX_COUNT) -> str:
+    """A number that was counted up to a limit, for people."""
+    return number_format(min(count, limit), force_grouping=True) + ("+" if count > limit else "")
 
 
 class KeysetChangeList(ChangeList):
@@ -97,7 +103,7 @@ class KeysetChangeList(ChangeList):
         self.is_partial = not has_more and stop is not None
         self.is_continued = start is not None
         if start is None:
-            self.total = bounded_count(rows) if has_more else len(matches)
+            self.total = bounded_count(rows, self.max_count) if has_more else len(matches)
         # What else Django's view and its templates read.
         self.result_count, self.full_result_count = len(self.result_list), None
         self.show_full_result_count, self.show_admin_actions = False, True

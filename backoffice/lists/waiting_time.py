@@ -1,6 +1,5 @@
 """How long a case has waited, against COMPLIANCE_TARGET_HOURS."""
 
-import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -11,7 +10,6 @@ from django.utils.translation import gettext_lazy
 
 # A case is due soon from this part of the target on.
 SOON = 0.75
-_HOURS = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,2})?)-([0-9]{1,4}(?:\.[0-9]{1,2})?)?")
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 
 
@@ -43,21 +41,6 @@ def limits(now: datetime) -> tuple[datetime, datetime]:
     """Return the instants up to which a waiting case is due soon, and late."""
     target = timedelta(hours=settings.COMPLIANCE_TARGET_HOURS)
     return now - target * SOON, now - target
-
-
-def hours_of(text: str) -> tuple[float, float | None] | None:
-    """Read a range of hours, such as `12-24` or `24-`; None where it is none."""
-    found = _HOURS.fullmatch(text)
-    return (float(found[1]), float(found[2]) if found[2] else None) if found else None
-
-
-def hours_label(begins: float, ends: float | None) -> str:
-    """Write a range of hours for people. ends: None for any longer time."""
-    if ends is None:
-        return _("%(begins)s h and more") % {"begins": f"{begins:g}"}
-    if not begins:
-        return _("under %(ends)s h") % {"ends": f"{ends:g}"}
-    return _("%(begins)s to %(ends)s h") % {"begins": f"{begins:g}", "ends": f"{ends:g}"}
 
 
 def format_duration(duration: timedelta) -> str:

@@ -6,11 +6,10 @@ from django.contrib.admin import ModelAdmin
 from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.formats import number_format
 
 from backoffice.access import staff_of
 from backoffice.list_urls import MODE
-from backoffice.lists.bounded_lists import MAX_COUNT, bounded_count
+from backoffice.lists.bounded_lists import bounded_count, count_text
 from backoffice.users import user_filters as filters
 from backoffice.users.case_actions import flag_legend
 from partners.models import Mode
@@ -52,11 +51,10 @@ def _condition(page: "ModelAdmin[Any]", model: type[Model]) -> Any:
 
 def _tab(page: "ModelAdmin[Any]", model: type[Model], mode: Mode, rows: Any) -> dict[str, Any]:
     listed: Any = page.admin_site.get_model_admin(model)
-    count = bounded_count(rows)
     return {
         "title": listed.list_title,
         "url": _url(model, mode),
-        "count": f"{number_format(MAX_COUNT, force_grouping=True)}+" if count > MAX_COUNT else count,
+        "count": count_text(bounded_count(rows)),
         "is_present": listed is page,
     }
 

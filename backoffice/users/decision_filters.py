@@ -70,7 +70,7 @@ class FlagFilter(ChoiceFilter):
 
 
 class OpenedFilter(ChoiceFilter):
-    """By whether who decided had opened the case: as on the dashboard, not everybody sees it of others."""
+    """By whether who decided had opened the case: not everybody sees it of others."""
 
     title, parameter_name = _("case opened"), "opened"
     options = ((NOT_OPENED, _("Not opened")), (ALONE, _("Not opened, by one person")))

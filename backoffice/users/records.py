@@ -89,7 +89,7 @@ class StatusChangeAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("partner"))
     def partner_of_user(self, change: StatusChange) -> str:
-        """The user's partner; the decision's own column is for the dashboard, and may be empty."""
+        """The user's partner; the decision's own column is for the filter, and may be empty."""
         return change.user.partner.name
 
     @admin.display(description=_("decision"))

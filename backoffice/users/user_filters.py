@@ -1,7 +1,6 @@
 """The filters of the lists of users. is_indexed: see backoffice/lists/bounded_lists.py."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +15,7 @@ from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 
 from backoffice.list_urls import MODE
 from backoffice.lists.filters import ChoiceFilter
-from backoffice.lists.waiting_time import AgeState, hours_label, hours_of, limits
+from backoffice.lists.waiting_time import AgeState, limits
 from partners.models import Mode
 from users.cases.modes import in_mode
 from users.cases.search import MAX_USERS_OF_RECORDS, find_user_ids
@@ -126,26 +125,15 @@ class ModeFilter(DropdownFilter):  # type: ignore[misc]
 
 
 class WaitingTimeFilter(ChoiceFilter):
-    """Filters by the age of the case, which the list is ordered by: a state, or hours such as *12-24* and *24-*."""
+    """Filters by the age of the case, which the list is ordered by."""
 
     title, parameter_name = _("waiting time"), "waiting"
+    options = AgeState.choices
     is_indexed = True
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
-        # The dashboard's links are the only ones with hours.
-        asked = request.GET.get(self.parameter_name, "")
-        return [*AgeState.choices, (asked, hours_label(*hours))] if (hours := hours_of(asked)) else AgeState.choices
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         column = "identity_changed_at" if queryset.model is ChangedUser else "waiting_since"
-        now = timezone.now()
-        if hours := hours_of(self.value() or ""):
-            begins, ends = hours
-            waiting = Q((f"{column}__lte", now - timedelta(hours=begins)))
-            return queryset.filter(
-                waiting if ends is None else waiting & Q((f"{column}__gt", now - timedelta(hours=ends)))
-            )
-        soon, late = limits(now)
+        soon, late = limits(timezone.now())
         ranges = {
             AgeState.LATE: Q((f"{column}__lte", late)),
             AgeState.DUE_SOON: Q((f"{column}__gt", late), (f"{column}__lte", soon)),

@@ -5,7 +5,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from backoffice.dashboard import page as dashboard
+from backoffice import landing
 from partners.db import serving_role
 from partners.models import Partner
 from tests import factories
@@ -24,10 +24,10 @@ def test_an_internal_error_reveals_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("a secret of the code")
 
-    monkeypatch.setattr(dashboard, "render", fail)
+    monkeypatch.setattr(landing, "render", fail)
     client = client_as("auditor")
     client.raise_request_exception = False
-    response = client.get("/admin/dashboard/")
+    response = client.get("/admin/")
     assert (response.status_code, "<h1>Internal error</h1>" in response.content.decode()) == (500, True)
     assert "secret" not in response.content.decode()
     assert response.headers["X-Request-Id"]

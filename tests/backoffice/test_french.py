@@ -78,10 +78,10 @@ def test_dates_are_in_french(user: User) -> None:
     assert "Dec. 10, 1990" in english(reviewer, case_of(user))
 
 
-@pytest.mark.parametrize("path", ["/admin/dashboard/", "/admin/exports/", "/admin/users/changeduser/"])
+@pytest.mark.parametrize("path", ["/admin/", "/admin/exports/", "/admin/users/changeduser/"])
 def test_other_pages_are_in_french_too(path: str) -> None:
     page = french(client_as("superuser"), path)
-    assert holds(page, "Tableau de bord", "Journal des accès")
+    assert holds(page, "Vue d’ensemble", "Journal des accès")
 
 
 def test_the_access_log_names_the_pages_that_were_opened_in_french(user: User) -> None:
@@ -143,8 +143,9 @@ def test_roles_and_what_they_allow_are_in_french(db: None) -> None:
 
 def test_outcomes_agree_with_users_and_a_status_with_one_user(user: User) -> None:
     factories.decide(user, Status.SUSPENDED)
-    heads = words(french(client_as("auditor"), "/admin/dashboard/").partition("decisions-title")[2])
-    assert "Activés Refusés Suspendus Fermés Rouverts" in heads
+    figures = words(french(client_as("auditor"), "/admin/"))
+    for outcome in ("Activés", "Refusés", "Suspendus", "Fermés", "Rouverts"):
+        assert f"{outcome}\u00a0: " in figures or f"{outcome} : " in figures, figures
     decisions = words(french(client_as("auditor"), "/admin/users/statuschange/"))
     assert "Approuvé" in decisions
     assert "Suspendu" in decisions

@@ -317,13 +317,8 @@ def test_screenshots(
     for name, path in pages_of_sandbox(sandbox_user).items():
         page.goto(path)
         take(page, name, whole=False)
-    page.goto("/admin/dashboard/?days=30")
-    take(page, "dashboard")
-    take(page, "dashboard-top", whole=False)
-    page.goto("/admin/dashboard/?since=2001-01-01&until=2001-01-31")
-    take(page, "dashboard-empty")
-    page.goto("/admin/dashboard/?since=2001-01-01&until=2026-01-31")
-    take(page, "dashboard-refused", whole=False)
+    page.goto("/admin/")
+    take(page, "landing")
 
     page = open_one()
     partner = Partner.objects.get(slug="maple")
@@ -374,7 +369,7 @@ def test_screenshots_of_the_docs(
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("language", ["en", "fr"])
-def test_screenshots_of_the_dashboard_for_an_auditor(
+def test_screenshots_of_the_first_page_for_an_auditor(
     scheme: str,
     language: str,
     world: User,
@@ -383,14 +378,14 @@ def test_screenshots_of_the_dashboard_for_an_auditor(
     enrolled: Callable[[str], Staff],
     screenshots: Path,
 ) -> None:
-    """Take it as wide as an office's screen and as a phone's, and print it."""
+    """Take it as wide as an office's screen and as a phone's."""
     page = new_page(color_scheme=scheme, viewport={"width": 1440, "height": 900})
-    login(page, "auditor", staff=enrolled("auditor"), path="/admin/dashboard/")
+    login(page, "auditor", staff=enrolled("auditor"), path="/admin/")
     page.context.set_extra_http_headers({"Accept-Language": language})
     for width in (1440, 390):
         page.set_viewport_size({"width": width, "height": 900})
         page.reload()
         page.wait_for_load_state("networkidle")
-        page.screenshot(path=screenshots / f"dashboard-auditor-{language}-{scheme}-{width}.png", full_page=True)
+        page.screenshot(path=screenshots / f"landing-auditor-{language}-{scheme}-{width}.png", full_page=True)
     page.set_viewport_size({"width": 1440, "height": 900})
-    page.pdf(path=screenshots / f"dashboard-auditor-{language}-{scheme}.pdf", prefer_css_page_size=True)
+    page.pdf(path=screenshots / f"landing-auditor-{language}-{scheme}.pdf", prefer_css_page_size=True)

@@ -66,7 +66,7 @@ def test_login_has_no_serious_violation(open_page: Callable[..., Page]) -> None:
     assert not accessibility_violations(page)
 
 
-def test_queue_case_dialog_and_dashboard_have_no_serious_violation(
+def test_queue_case_dialog_and_landing_page_have_no_serious_violation(
     open_page: Callable[..., Page], login: Callable[..., Staff], odd: User
 ) -> None:
     page = open_page()
@@ -80,7 +80,7 @@ def test_queue_case_dialog_and_dashboard_have_no_serious_violation(
     assert not accessibility_violations(page)
     expect(open_decision(page, "Reject")).to_be_visible()
     assert not accessibility_violations(page)
-    page.goto("/admin/dashboard/")
+    page.goto("/admin/")
     assert not accessibility_violations(page)
 
 
@@ -89,7 +89,7 @@ def test_queue_and_case_on_a_phone_have_no_serious_violation(
 ) -> None:
     page = open_page(viewport=PHONE)
     login(page, "reviewer", path="/admin/users/queueduser/")
-    for path in ("/admin/users/queueduser/", f"/admin/cases/{odd.pk}/", "/admin/dashboard/"):
+    for path in ("/admin/users/queueduser/", f"/admin/cases/{odd.pk}/", "/admin/"):
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
         assert not accessibility_violations(page)

@@ -119,39 +119,6 @@ def test_a_note_is_added_by_keys(page: Page, login: Login, register: Register) -
     expect(page.get_by_role("listitem").filter(has_text="Called the partner.")).to_be_visible()
 
 
-def test_the_dashboard_prints_its_tables_on_white(
-    new_page: Callable[..., Page], login: Login, register: Register
-) -> None:
-    register()
-    page = new_page(color_scheme="dark")
-    login(page, "auditor", path="/admin/dashboard/")
-    root = page.locator("html")
-    expect(root).to_have_class(re.compile("dark"))
-    # The browser tells the page before it prints, and after.
-    page.evaluate("addEventListener('beforeprint', () => { window.printed = document.documentElement.className })")
-    assert page.pdf().startswith(b"%PDF")
-    assert "dark" not in page.evaluate("window.printed").split()
-    expect(root).to_have_class(re.compile("dark"))
-    page.emulate_media(media="print")
-    expect(page.get_by_text("Waiting for a decision, by age")).to_be_visible()
-    expect(page.get_by_role("navigation")).to_have_count(0)
-    for name in ("Show", "Print"):
-        expect(page.get_by_role("button", name=name)).to_be_hidden()
-    expect(page.get_by_role("link", name="CSV")).to_have_count(0)
-
-
-def test_a_bar_of_the_dashboard_leads_to_its_list(page: Page, login: Login, register: Register) -> None:
-    user = register(firstName="Grace")
-    login(page, "reviewer", path="/admin/dashboard/")
-    chart = page.get_by_role("img", name="Bar chart of the waiting users by age")
-    box = chart.bounding_box()
-    assert box
-    # The first bar is of those who have waited least.
-    chart.click(position={"x": box["width"] * 0.15, "y": box["height"] * 0.7})
-    page.wait_for_url("**/admin/users/queueduser/?waiting=0-*")
-    expect(page.get_by_text(user.external_id)).to_be_visible()
-
-
 LONG_NOTE = "The passport has expired, and the second document shows another address than the one submitted. " * 3
 
 
@@ -364,23 +331,6 @@ def test_two_browsers_that_press_next_case_at_once_get_different_cases(
         page.wait_for_url("**/admin/cases/**")
     assert {re.sub(r"^https?://[^/]+", "", page.url) for page in pages} == waiting
     assert User.objects.filter(status=Status.PENDING_COMPLIANCE).count() == 2
-
-
-def test_the_target_is_drawn_across_the_chart_of_partners(page: Page, login: Login, register: Register) -> None:
-    factories.decide(register(), Status.ACTIVE)
-    login(page, "auditor", path="/admin/dashboard/")
-    # The colour of the target, near both edges.
-    is_across = """canvas => {
-        const {width, height} = canvas;
-        const {data} = canvas.getContext("2d").getImageData(0, 0, width, height);
-        const drawn = new Set();
-        for (let at = 0; at < data.length; at += 4) {
-            const [red, green, blue, alpha] = data.slice(at, at + 4);
-            if (red > 150 && green < 60 && blue < 60 && alpha > 100) drawn.add((at / 4) % width);
-        }
-        return Math.min(...drawn) < 0.1 * width && Math.max(...drawn) > 0.95 * width;
-    }"""
-    page.wait_for_function(is_across, arg=page.locator('canvas[data-chart="partners"]').element_handle())
 
 
 def test_regions_that_scroll_are_named_in_the_language_of_the_page(page: Page, login: Login) -> None:

@@ -128,7 +128,7 @@ def test_an_overdue_and_an_answered_one_on_a_phone(
     page = new_page(viewport={"width": 390, "height": 844}, color_scheme="dark")
     login(page, "reviewer")
     for name, path, said in (
-        ("dashboard", "/admin/dashboard/", "Waiting for the partner"),
+        ("landing", "/admin/", "Waiting for the partner"),
         ("list", "/admin/users/askeduser/?due=overdue", "Overdue"),
         ("case", case_of(user), "Overdue"),
     ):

@@ -394,8 +394,6 @@ TABLE: tuple[Page | Action, ...] = (
         lambda w: AccessRecord.objects.filter(user=w.changed, kind=AccessKind.REVIEWED).exists(),
         first=at("/admin/cases/{w.changed.pk}/"),
     ),
-    Page("Dashboard", at("/admin/dashboard/"), {REVIEWER, AUDITOR, SUPERUSER}),
-    Page("Dashboard: a table as CSV", at("/admin/dashboard/reviewers.csv"), {REVIEWER, AUDITOR, SUPERUSER}),
     Page("Evidence pack: its page", at("/admin/cases/{w.user.pk}/evidence/"), OVERSIGHT),
     Page("Person's copy: its page", at("/admin/cases/{w.user.pk}/copy/"), OVERSIGHT),
     Action(

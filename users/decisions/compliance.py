@@ -18,7 +18,7 @@ from psycopg.errors import IntegrityConstraintViolation
 from partners.db import history_context, statements
 from partners.refusals import RefusedError
 from users.cases import claims
-from users.decisions import decision_basis
+from users.decisions import decision_basis, metrics
 from users.decisions.approval_rules import needs_two
 from users.decisions.changes import ConcurrentChanges, changes_since, version_of
 from users.decisions.lock_timeouts import convert_lock_timeout
@@ -116,6 +116,7 @@ def change_status(
         )
         if basis is not None:
             decision_basis.keep(basis, decision=change)
+        metrics.count_decision(change)
     user.refresh_from_db()
     return change
 

@@ -92,7 +92,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'user',
                 'verbose_name_plural': 'users',
-                'permissions': (('view_identity', 'Can see birth dates and addresses'), ('claim_user', 'Can claim cases'), ('decide_user', "Can move a user's status"), ('export_user', 'Can export users'), ('view_dashboard', 'Can see the dashboard')),
+                'permissions': (('view_identity', 'Can see birth dates and addresses'), ('claim_user', 'Can claim cases'), ('decide_user', "Can move a user's status"), ('export_user', 'Can export users')),
                 'indexes': [
                     models.Index(fields=['partner', 'created_at', 'id'], name='user_of_partner'),
                     models.Index(fields=['partner', 'status', 'created_at', 'id'], name='user_of_partner_status'),
@@ -198,7 +198,6 @@ class Migration(migrations.Migration):
                 'indexes': [
                     models.Index(fields=['user', 'created_at'], name='proposal_of_user'),
                     models.Index(condition=models.Q(('state', 'open')), fields=['created_at', 'id'], name='proposal_open'),
-                    models.Index(condition=models.Q(('state', 'open'), _negated=True), fields=['ended_at'], name='proposal_by_end'),
                 ],
                 'constraints': [
                     models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('user',), name='proposal_one_open'),
@@ -232,8 +231,7 @@ class Migration(migrations.Migration):
                 'ordering': ('created_at', 'id'),
                 'indexes': [
                     models.Index(fields=['user', 'created_at', 'id'], name='status_change_of_user'),
-                    models.Index(fields=['is_sandbox', 'created_at'], include=('partner', 'from_status', 'to_status', 'since', 'waiting_since', 'user', 'proposal'), name='status_change_by_day'),
-                    models.Index(condition=models.Q(('to_status', 'rejected')), fields=['is_sandbox', 'created_at'], include=('reason_code', 'by', 'id'), name='status_change_rejected'),
+                    models.Index(fields=['is_sandbox', 'created_at'], include=('from_status', 'to_status', 'waiting_since'), name='status_change_by_day'),
                     models.Index(condition=models.Q(('is_sandbox', False)), fields=['created_at', 'id'], name='status_change_live'),
                     models.Index(condition=models.Q(('is_sandbox', True)), fields=['created_at', 'id'], name='status_change_sandbox'),
                 ],

@@ -170,8 +170,6 @@ class Proposal(models.Model):
             models.Index(fields=("user", "created_at"), name="proposal_of_user"),
             # The queue of the second person: longest first.
             models.Index(fields=("created_at", "id"), condition=Q(state="open"), name="proposal_open"),
-            # The dashboard.
-            models.Index(fields=("ended_at",), condition=~Q(state="open"), name="proposal_by_end"),
         )
         constraints = (
             models.UniqueConstraint(fields=("user",), condition=Q(state="open"), name="proposal_one_open"),

@@ -215,7 +215,6 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
             ("claim_user", gettext_noop("Can claim cases")),
             ("decide_user", gettext_noop("Can move a user's status")),
             ("export_user", gettext_noop("Can export users")),
-            ("view_dashboard", gettext_noop("Can see the dashboard")),
         )
         triggers = USER_TRIGGERS
 
@@ -350,18 +349,11 @@ class StatusChange(models.Model):
         ordering = ("created_at", "id")
         indexes = (
             models.Index(fields=("user", "created_at", "id"), name="status_change_of_user"),
-            # An index-only scan for the dashboard.
+            # An index-only scan for the landing page.
             models.Index(
                 fields=("is_sandbox", "created_at"),
-                include=("partner", "from_status", "to_status", "since", "waiting_since", "user", "proposal"),
+                include=("from_status", "to_status", "waiting_since"),
                 name="status_change_by_day",
-            ),
-            # So is this one, of the rejections.
-            models.Index(
-                fields=("is_sandbox", "created_at"),
-                include=("reason_code", "by", "id"),
-                condition=Q(to_status=Status.REJECTED),
-                name="status_change_rejected",
             ),
             *newest_of_each_mode("status_change", "created_at", "id"),
         )

@@ -29,8 +29,9 @@ _DUE = f"""
            AND u.status_since <= now() + (%s + 1) * interval '24 hours' - make_interval(years => %s::integer)
            AND clock.due_at <= now() + %s * interval '24 hours'
            AND (%s::text IS NULL OR partner.slug = %s::text)
-     ORDER BY clock.due_at, u.id
 """
+_IN_ORDER = f"{_DUE} ORDER BY clock.due_at, u.id"
+_COUNT = f"SELECT count(*) FROM ({_DUE} LIMIT %s) AS due"
 _FIRST_DUE = f"""
     WITH due AS ({_DUE})
     SELECT *, count(*) OVER (), count(*) FILTER (WHERE held) OVER () FROM due ORDER BY due_at, id LIMIT %s
@@ -62,7 +63,7 @@ def due_users(*, within_days: int = 0, partner: str | None = None, using: str = 
 
     partner: a slug, for its users alone.
     """
-    return statements.fetch(Query(_DUE, _values(within_days, partner), DueUser._make), using)
+    return statements.fetch(Query(_IN_ORDER, _values(within_days, partner), DueUser._make), using)
 
 
 def first_due_users(count: int, *, within_days: int) -> DueUsers:
@@ -70,6 +71,12 @@ def first_due_users(count: int, *, within_days: int) -> DueUsers:
     rows = statements.fetch_all(_FIRST_DUE, (*_values(within_days), count))
     due, held = rows[0][-2:] if rows else (0, 0)
     return DueUsers([DueUser._make(row[:-2]) for row in rows], due, held)
+
+
+def count_due(limit: int) -> int:
+    """How many users are due now, held or not, counted up to a limit."""
+    [[count]] = statements.fetch_all(_COUNT, (*_values(0), limit))
+    return int(count)
 
 
 def _values(within_days: int, partner: str | None = None) -> tuple[Any, ...]:

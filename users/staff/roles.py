@@ -25,7 +25,6 @@ _IDENTITY = _USERS | {
     "users.view_requirement",
     "users.view_requirementresponse",
     "users.view_requirementclosure",
-    "users.view_dashboard",
     # A tax slip has birth date and address.
     "transactions.download_document",
 }

@@ -191,17 +191,6 @@ def test_bulk_approval_proposes(user: User, first: Staff) -> None:
     assert user.proposals.open().exists()
 
 
-def test_the_dashboard_has_what_became_of_proposals(user: User, first: Staff, second: Staff) -> None:
-    assert "Decisions of two people" not in client_of(first).get("/admin/dashboard/").content.decode()
-    act(client_of(second), propose(first, user), "decline", note="No.")
-    act(client_of(second), propose(first, user), "approve")
-    page = client_of(first).get("/admin/dashboard/").content.decode()
-    section = page.partition('id="proposers-title"')[2]
-    assert re.findall(r"<td[^>]*>([^<]*)</td>", section)[:3] == ["1", "1", "50\u00a0%"]
-    # A reviewer's own, as with the figures of reviewers.
-    assert "Decisions of two people" not in client_of(second).get("/admin/dashboard/").content.decode()
-
-
 def test_a_viewer_sees_no_list(user: User) -> None:
     viewer = factories.StaffFactory.create(role="viewer", username="vera")
     assert client_of(viewer).get(WAITING).status_code == 403

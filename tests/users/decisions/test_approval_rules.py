@@ -17,8 +17,7 @@ from partners.refusals import RefusedError
 from tests import factories
 from tests.support.approval_rules import act, no_rules_left, reviewer, set_rule, superuser
 from tests.support.commands import outcome, printed, refusal
-from users.decisions import compliance, proposals
-from users.decisions import proposal_metrics as metrics
+from users.decisions import compliance, metrics, proposals
 from users.decisions.approval_rules import count_concerned
 from users.models import Condition, Proposal, ProposalState, Staff, StatusChange, User
 

@@ -1,0 +1,38 @@
+"""Metrics of decisions: how many this process made, and what waits for a second person."""
+
+from django.db import transaction
+from prometheus_client import Counter
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from partners.monitoring.probes import Session
+from users.decisions.reasons import REASONS
+from users.models import Proposal, StatusChange
+
+_decisions = Counter("psi_decisions", "Decisions about real users that this process made.", ["move", "reason"])
+# Each series exists from the start: Prometheus sees no increase in one that begins at 1.
+for move, reasons in REASONS.items():
+    for code in ("", *(reason.code for reason in reasons)):
+        _decisions.labels("-".join(move), code)
+
+# The ages of those that can be approved: by the index of open proposals, of which each user has one at most.
+_WAITING = """
+    SELECT count(*), coalesce(max(extract(epoch FROM now() - created_at)), 0)::float8
+      FROM ({open}) AS waiting (created_at)
+"""
+
+
+def count_decision(change: StatusChange) -> None:
+    """Count a decision once it is committed; those about sandbox users are not counted."""
+    if not change.user.is_sandbox:
+        series = _decisions.labels(f"{change.from_status}-{change.to_status}", change.reason_code)
+        transaction.on_commit(series.inc)
+
+
+def proposals(database: Session) -> list[Metric]:
+    """How many proposals wait, and for how long the oldest has."""
+    rows, given = Proposal.objects.open().values("created_at").query.sql_with_params()
+    count, oldest = database.execute(_WAITING.format(open=rows), given).fetchone() or (0, 0.0)
+    return [
+        GaugeMetricFamily("psi_proposals_waiting", "Proposals that wait for a second person.", value=count),
+        GaugeMetricFamily("psi_proposal_oldest_seconds", "How long the oldest has waited.", value=oldest),
+    ]
