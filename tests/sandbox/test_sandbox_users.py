@@ -181,8 +181,7 @@ def test_sandbox_users_change_nothing_that_staff_see_and_real_ones_do(
     changed = {place for place, shown in with_real_users.items() if before[place] != shown}
     assert changed >= {
         *LISTS.values(),
-        *PAGES[:2],
-        "charts",
+        PAGES[0],
         "csv",
         "ndjson",
         "next cases",
@@ -224,7 +223,7 @@ def test_a_search_finds_sandbox_users_where_they_are_asked_for(client: Client, l
 
 def test_the_tabs_count_what_the_list_is_of(client: Client, live: Rows, sandbox: Rows) -> None:
     sandbox_tabs = client.get("/admin/users/queueduser/?mode=sandbox").context["tabs"]
-    assert [tab["count"] for tab in sandbox_tabs] == [3, 1, 1, 1]
+    assert [tab["count"] for tab in sandbox_tabs] == ["3", "1", "1", "1"]
     assert all(tab["url"].endswith("?mode=sandbox") for tab in sandbox_tabs)
 
 
