@@ -88,7 +88,7 @@ def _figures(may: Callable[[str], bool]) -> Iterator[dict[str, Any]]:
 def _decisions() -> Iterator[dict[str, Any]]:
     """The decisions of today and of the last DAYS days: by outcome, and the share within the target.
 
-    The share is of those about users who waited for compliance, from when they began to; rounded down, so that 100 is all.
+    The share is of those about users who waited for compliance, since they began to; rounded down: 100 is all of them.
     """
     today = timezone.localdate()
     periods = {_("Today"): today, _("Last %(days)s days") % {"days": DAYS}: today - timedelta(days=DAYS - 1)}
