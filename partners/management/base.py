@@ -31,6 +31,7 @@ _REFUSALS = {
     "40P01": "Another session was in the way (deadlock): run it again.",
     "42501": "The database's role lacks privileges: `migrate` and `setup_database_roles` set them; they need"
     " OWNER_DATABASE_URL.",
+    "53100": "The database's disk is full: make room there; nothing was changed.",
     "42P01": "The database does not have this version's tables: run `migrate` first.",
     "55P03": "Another session held a lock for too long (lock timeout): run it again.",
 }
@@ -96,9 +97,12 @@ class ServiceCommand(BaseCommand):
                 self.stdout.writelines(f"{line}\n" for line in lines)
                 self.stdout.flush()
             except OSError as error:
+                is_pipe = isinstance(error, BrokenPipeError) and not self.shows_secret
                 # What is left in the buffer would fail again when the process ends.
                 os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-                raise CommandError(f"Standard output cannot be written: {error.strerror}.") from error
+                # The next program of a pipe, such as `head`, has read enough.
+                if not is_pipe:
+                    raise CommandError(f"Standard output cannot be written: {error.strerror}.") from error
         if outcome.status:
             raise SystemExit(outcome.status)
 

@@ -64,7 +64,8 @@ OURS = sorted(
     for name, app in get_commands().items()
     if isinstance(app, str)
     and app in {"partners", "users", "transactions", "backoffice"}
-    and name not in {"migrate", "demo"}
+    # Django's have their own test (tests/users/commands/test_create_staff.py).
+    and name not in {"migrate", "demo", "createsuperuser", "changepassword"}
 )
 # They run for ever, call somebody, or only read; that they write nothing is for the test of arguments to find.
 READING = {

@@ -9,7 +9,7 @@ from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.contrib.postgres.search import SearchVectorField
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import models, transaction
 from django.db.models import F, Func, Q, Value
 from django.db.models.functions import Length, Lower, Now
 from django.utils.text import capfirst
@@ -93,6 +93,11 @@ class Staff(AbstractUser):
         # Absent where the form has refused it.
         if (self.username or "").lower() == self.SANDBOX:
             raise ValidationError({"username": _("This name is reserved for simulated decisions.")})
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Save in a transaction, which has the history's context: Django's own commands have none."""
+        with transaction.atomic():
+            super().save(*args, **kwargs)
 
 
 def _full_name(row: Any, user_id: uuid.UUID) -> str:

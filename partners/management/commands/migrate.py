@@ -1,10 +1,22 @@
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.conf import settings
+from django.core.management.base import CommandError, CommandParser
 from django.core.management.commands import migrate
+from django.db.migrations import Migration
+from django.db.models.signals import pre_migrate
 
 from partners.db import serving_role
 from partners.management.base import translated_errors
+
+
+def refuse_backwards(plan: list[tuple[Migration, bool]], **_signal: Any) -> None:
+    """Receive pre_migrate. Raises CommandError for a step backwards: it drops histories that are kept for good."""
+    if not settings.DEBUG and any(is_backwards for _migration, is_backwards in plan):
+        raise CommandError("Migrations are not reversed: it would drop rows that are kept for good. Restore a backup.")
+
+
+pre_migrate.connect(refuse_backwards, dispatch_uid="partners.refuse_backwards")
 
 
 class Command(migrate.Command):

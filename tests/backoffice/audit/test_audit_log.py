@@ -4,13 +4,17 @@ import csv
 import io
 import json
 import re
+from datetime import timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.apps import apps
+from django.conf import settings
 from django.core.management.base import CommandError
 from django.db.models.functions import Now
 from django.test import Client, RequestFactory
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from backoffice.audit import audit_log, entries
@@ -130,6 +134,7 @@ def test_what_concerns_a_user_names_the_partner_and_the_external_id() -> None:
     assert {(one.detail["partner"], one.detail["externalId"]) for one in entries} == {("acme", "customer-7")}
 
 
+@pytest.mark.usefixtures("within_one_day")
 def test_audit_log_command_finds_by_action_object_and_time() -> None:
     user = factories.UserFactory.create(external_id="customer-7")
     factories.StatusChangeFactory.create(user=user)
@@ -144,9 +149,15 @@ def test_audit_log_command_finds_by_action_object_and_time() -> None:
     decided_at = AuditEntry.objects.get(action="user.decided").at.isoformat()
     assert actions("--until", decided_at, "--object", "customer-7") == []
     assert actions("--since", decided_at, "--object", "customer-7") == ["user.decided"]
+    today = timezone.now().astimezone(ZoneInfo(settings.COMPLIANCE_TIME_ZONE)).date()
+    assert actions("--since", f"{today}", "--until", f"{today}", "--object", "customer-7") == ["user.decided"]
+    assert actions("--until", f"{today - timedelta(days=1)}") == []
+    assert actions("--limit", "1") == ["partner.created"]
 
 
-@pytest.mark.parametrize("options", [("--action", "made.up"), ("--until", "yesterday"), ("--since", "1")])
+@pytest.mark.parametrize(
+    "options", [("--action", "made.up"), ("--until", "yesterday"), ("--since", "1"), ("--since", "2026-02-30")]
+)
 def test_a_wrong_option_is_told_in_a_line(options: tuple[str, str]) -> None:
     with pytest.raises(CommandError, match=f"{options[0]} must be"):
         printed("audit_log", *options)

@@ -1,5 +1,6 @@
 """Errors that an operator can correct are one line: docs/operations.md."""
 
+import io
 import os
 import re
 import signal
@@ -21,10 +22,11 @@ from psycopg.conninfo import conninfo_to_dict
 from config.embedded.server import SUPERUSER
 from partners.db import serving_role, statements
 from partners.management.base import ending_signals, unreachable
-from partners.models import Partner
+from partners.models import ApiKey, Partner
+from tests import factories
 from tests.conftest import database_url
 from tests.live.conftest import production
-from tests.support.commands import refusal
+from tests.support.commands import refusal, run
 
 WORK = {
     "list_partners": "partners.management.commands.list_partners.Command.perform",
@@ -41,6 +43,7 @@ WORK = {
         (ProgrammingError, errors.UndefinedTable, "run `migrate` first"),
         (OperationalError, errors.LockNotAvailable, "lock timeout"),
         (OperationalError, errors.ConnectionTimeout, "cannot be reached"),
+        (OperationalError, errors.DiskFull, "disk is full"),
     ],
 )
 def test_a_refusal_of_the_database_is_one_line(
@@ -51,6 +54,29 @@ def test_a_refusal_of_the_database_is_one_line(
 
     monkeypatch.setattr(WORK[command], fail)
     assert said in refusal(command)
+
+
+@pytest.mark.django_db(databases=["default", "owner"])
+@pytest.mark.parametrize("app", ["partners", "users", "transactions"])
+def test_migrations_are_not_reversed(app: str) -> None:
+    assert "CommandError: Migrations are not reversed" in run("migrate", app, "zero").errors
+    assert not Partner.objects.exists()
+
+
+def test_a_reader_of_a_pipe_that_has_read_enough_is_no_error(db: None) -> None:
+    class Pipe(io.StringIO):
+        def write(self, _text: str) -> int:
+            raise BrokenPipeError
+
+        def fileno(self) -> int:
+            return os.open(os.devnull, os.O_WRONLY)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdout", Pipe())
+        call_command("list_partners")
+        with pytest.raises(CommandError, match="cannot be written"):
+            call_command("issue_api_key", factories.PartnerFactory.create().slug)
+    assert not ApiKey.objects.exists()
 
 
 def test_migrate_says_what_a_role_without_privileges_needs(db: None, monkeypatch: pytest.MonkeyPatch) -> None:

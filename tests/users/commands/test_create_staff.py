@@ -5,6 +5,8 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.models import Group
 from pytest_django import Settings
 
+from partners.management.base import operator
+from partners.models import AuditEntry
 from tests.support.commands import outcome, printed, refusal, run
 from users.models import Staff
 from users.staff.roles import ROLES
@@ -108,3 +110,13 @@ def test_an_account_without_its_role_is_not_left_behind(monkeypatch: pytest.Monk
     monkeypatch.setattr("users.staff.staff.Group.objects", Group.objects.none())  # as before the first migration
     assert "run `migrate`" in refusal(*create())
     assert not Staff.objects.exists()
+
+
+def test_djangos_own_commands_for_accounts_name_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("createsuperuser", "--noinput", "--username", "root", "--email", "root@example.com").status == 0
+    monkeypatch.setattr(
+        "django.contrib.auth.management.commands.changepassword.getpass.getpass", lambda prompt: "a new one of staff"
+    )
+    assert run("changepassword", "root").status == 0
+    lines = AuditEntry.objects.filter(object="root").order_by("id").values_list("action", "actor_kind", "actor")
+    assert list(lines) == [("staff.created", "operator", operator()), ("staff.passwordChanged", "operator", operator())]

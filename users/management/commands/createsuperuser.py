@@ -1,0 +1,14 @@
+from typing import Any
+
+from django.contrib.auth.management.commands import createsuperuser
+
+from partners.db import history_context
+from partners.management.base import operator, translated_errors
+
+
+class Command(createsuperuser.Command):
+    """Django's, whose line in the audit log names the operator."""
+
+    def handle(self, *args: Any, **options: Any) -> str | None:
+        with translated_errors(), history_context.acting(operator=operator(), command="createsuperuser"):
+            return super().handle(*args, **options)
