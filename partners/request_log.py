@@ -15,10 +15,10 @@ from django.http.response import HttpResponseBase
 
 from partners.authentication import keys
 from partners.authentication.signature_authentication import SignedRequest
+from partners.authentication.signatures import NotUtf8Error
 from partners.db import statements
 from partners.db.statements import Query
 from partners.models import SandboxRequest
-from partners.signing.signatures import NotUtf8Error
 
 log = structlog.get_logger("partners.request_log")
 

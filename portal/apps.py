@@ -4,6 +4,6 @@ from django.apps import AppConfig
 
 
 class PortalConfig(AppConfig):
-    """The guide, the reference and the signature doctor, under /docs. It has no models."""
+    """The guide and the reference, under /docs. It has no models."""
 
     name = "portal"

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from django.urls import reverse
 
-from portal.doctor import page as doctor_page
 from portal.guide import changelog, go_live, guide
 from portal.markdown import markdown
 from portal.reference import countries, postman
@@ -69,12 +68,6 @@ def pages() -> tuple[Page, ...]:
             for name in reference.names()
         ),
         _page("Countries", reverse("docs_countries"), countries.page, "postal codes and subdivisions by country"),
-        _page(
-            "Signature doctor",
-            reverse("docs_doctor"),
-            doctor_page.page,
-            "why a request got a 401; accepts JSON by POST",
-        ),
         _page_with_address(
             "Postman", reverse("docs_postman"), postman.page, "all operations in Postman, signed by a script"
         ),

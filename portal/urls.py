@@ -14,7 +14,6 @@ urlpatterns = [
     path("docs/reference", views.reference, name="docs_reference"),
     path("docs/reference/<slug:name>", views.reference_page, name="docs_reference_page"),
     path("docs/countries", views.countries, name="docs_countries"),
-    path("docs/doctor", views.doctor, name="docs_doctor"),
     path("docs/changelog", views.changelog, name="docs_changelog"),
     path("docs/search", views.search, name="docs_search"),
     path("docs/postman", views.postman_page, name="docs_postman"),

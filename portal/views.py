@@ -3,16 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from partners.evidence import VERIFY
 from partners.evidence.keys import published as published_key
-from partners.signing.parsing import NotUnderstoodError, SecretPastedError
 from portal import client_packages, site
 from portal import search as search_page
-from portal.doctor import page as doctor_page
 from portal.guide import changelog as changelog_page
 from portal.guide import example_files
 from portal.guide import go_live as go_live_page
@@ -91,31 +89,6 @@ def search(request: HttpRequest) -> HttpResponse:
     query = request.GET.get("q", "")[: search_page.MAX_QUERY_LENGTH].strip()
     context = {"here": "search", "query": query, "results": search_page.search(query)}
     return HttpResponse(render_to_string("docs/search.html", context))
-
-
-# No CSRF token: nothing is stored, and no cookie identifies the reader.
-@require_http_methods(["GET", "HEAD", "POST"])
-def doctor(request: HttpRequest) -> HttpResponse:
-    """The signature doctor with its form; by POST the diagnosis, in JSON for a program that sends JSON."""
-    if request.method != "POST":
-        return public(doctor_page.page())
-    question, diagnosis, found = doctor_page.NO_QUESTION, None, None
-    try:
-        question = doctor_page.read(request)
-        if question.request_id:
-            found = doctor_page.look_up(question)
-        else:
-            diagnosis = doctor_page.diagnose_one(question.pasted, question.canonical)
-    except (doctor_page.InvalidQuestionError, NotUnderstoodError) as error:
-        status = error.status if isinstance(error, doctor_page.InvalidQuestionError) else 400
-        if request.content_type == _JSON:
-            return JsonResponse({"message": str(error)}, status=status)
-        # A secret is not put back into the form.
-        shown = doctor_page.NO_QUESTION if isinstance(error, SecretPastedError) else question
-        return HttpResponse(doctor_page.page(shown, message=str(error)), status=status)
-    if request.content_type == _JSON:
-        return JsonResponse(diagnosis or found)
-    return HttpResponse(doctor_page.page(question, diagnosis=diagnosis, found=found))
 
 
 @require_safe

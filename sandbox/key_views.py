@@ -12,8 +12,7 @@ from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
 from partners.api.views import SandboxView
 from partners.authentication import keys
-from partners.authentication.failures import AuthenticationFailure
-from partners.authentication.signature_authentication import unauthorized
+from partners.authentication.signature_authentication import AuthenticationFailure, unauthorized
 from partners.models import ApiKey, Partner, in_force
 from sandbox import schema
 from sandbox.serializers import (

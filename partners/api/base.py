@@ -27,8 +27,7 @@ from partners.api.response import JsonRenderer, JsonResponse
 from partners.api.sandbox import faults
 from partners.api.sandbox.hooks import SandboxHooks
 from partners.api.throttling import PartnerRateThrottle
-from partners.authentication.failures import SignatureRefusedError
-from partners.authentication.signature_authentication import SignatureAuthentication
+from partners.authentication.signature_authentication import SignatureAuthentication, SignatureRefusedError
 from partners.db import statements
 from partners.db.statements import Query
 from partners.monitoring.request_context import request_context

@@ -8,11 +8,10 @@ from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 
 from partners.api.response import JsonResponse
-from partners.authentication.failures import SecretLostError, SignatureRefusedError
-from partners.authentication.signature_authentication import REALM
+from partners.authentication.signature_authentication import REALM, SecretLostError, SignatureRefusedError
+from partners.authentication.signatures import NotUtf8Error
 from partners.db import statements
 from partners.refusals import RefusedError
-from partners.signing.signatures import NotUtf8Error
 
 log = structlog.get_logger("partners.errors")
 

@@ -18,8 +18,7 @@ from django.db import transaction
 
 from partners.api.errors import invalid_parameter
 from partners.api.request import PartnerRequest
-from partners.authentication.failures import AuthenticationFailure
-from partners.authentication.signature_authentication import unauthorized
+from partners.authentication.signature_authentication import AuthenticationFailure, unauthorized
 from partners.db import history_context, statements
 from partners.db.advisory_locks import AdvisoryLock
 from partners.db.statements import Query

@@ -18,7 +18,7 @@ from partners.api.sandbox.faults import HEADER as FAULT_HEADER
 from partners.api.sandbox.faults import SLOW_SECONDS, Fault
 from partners.api.serializers import DiagnosisSerializer
 from partners.authentication.signature_authentication import REALM
-from partners.signing.signatures import NotUtf8Error
+from partners.authentication.signatures import NotUtf8Error
 
 REQUEST_ID = "4b0c7d1e-58a3-4d0c-9f0e-2f6a3c1b7d55"
 EXAMPLE_DIAGNOSIS = {

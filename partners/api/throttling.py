@@ -2,7 +2,8 @@
 
 A window begins with the first request of a partner in it. Counts are kept in a dictionary of this process, or in Redis
 by the `limits` library if REDIS_URL is set. The limit protects against load, not against intruders: while Redis is
-unreachable or slow, requests pass uncounted. Requests are counted after authentication, while no transaction is open.
+unreachable or slow, requests pass uncounted. Requests are counted after authentication, while no transaction is open;
+so are refused ones of sandbox keys (partners/api/sandbox/hooks.py).
 """
 
 import math
@@ -16,6 +17,7 @@ from django.conf import settings
 from rest_framework.throttling import BaseThrottle
 
 from partners.api.request import PartnerRequest
+from partners.authentication.keys import Caller
 from partners.circuit_breaker import CircuitBreaker
 from partners.rates import Rate, parse_rate
 
@@ -37,8 +39,7 @@ class PartnerRateThrottle(BaseThrottle):
 
     def allow_request(self, request: PartnerRequest, view: Any) -> bool:  # type: ignore[override]
         """Count the request, and set the RateLimit headers (draft-ietf-httpapi-ratelimit-headers-10)."""
-        rate = parse_rate(request.user.rate_limit or settings.PARTNER_RATE_LIMIT)
-        count, reset = _counter().hit(rate, request.user.partner_id)
+        rate, count, reset = count_request(request.user)
         # Redis rounds, and clocks differ: a window is never longer than its length.
         self._seconds = min(max(1, math.ceil(reset - time.time())), rate.seconds)
         view.headers["RateLimit-Policy"] = f'"default";q={rate.amount};w={rate.seconds}'
@@ -48,6 +49,12 @@ class PartnerRateThrottle(BaseThrottle):
     def wait(self) -> int:
         """Whole seconds until the window ends, at least 1."""
         return self._seconds
+
+
+def count_request(caller: Caller) -> tuple[Rate, int, float]:
+    """Count a request of the caller's partner; its rate, the count, and when the window ends."""
+    rate = parse_rate(caller.rate_limit or settings.PARTNER_RATE_LIMIT)
+    return rate, *_counter().hit(rate, caller.partner_id)
 
 
 class MemoryCounter:

@@ -55,7 +55,10 @@ class NotInForceError(RefusedError):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A request's API key and its partner. is_active: whether the key is in force and the partner enabled."""
+    """A request's API key and its partner. is_active: whether the key is in force and the partner enabled.
+
+    key_id: 0 for an unknown key.
+    """
 
     partner_id: int
     partner_slug: str
@@ -75,8 +78,16 @@ _last_callers: dict[bytes, Caller] = {}
 
 
 @lru_cache(maxsize=CACHE_SIZE)
-def _decrypt(encrypted: str) -> str:
+def _decrypt(encrypted: str, _key_digest: bytes) -> str:
+    """Decrypt at a process's first sight of a key, known or not."""
     return encryption.decrypt(encrypted, purpose=encryption.API_SECRETS)
+
+
+@lru_cache(maxsize=1)
+def _secret_of_no_key() -> str:
+    """The encrypted secret that unknown keys are checked with, at the cost of a known one."""
+    secret = SECRET_PREFIXES[Mode.LIVE] + secrets.token_urlsafe(ENTROPY_BYTES)
+    return encryption.encrypt(secret, purpose=encryption.API_SECRETS)
 
 
 def digest(api_key: str) -> bytes:
@@ -174,45 +185,42 @@ _FIND_CALLER = f"""
 """
 
 
-def find_caller(key_digest: bytes, query: Query[Any] | None = None) -> tuple[Caller | None, list[Any] | None]:
+def find_caller(key_digest: bytes, query: Query[Any] | None = None) -> tuple[Caller, list[Any] | None]:
     """The caller with this key digest, read now, so that a revoked key is refused by the next request; and rows.
 
+    An unknown key has a caller with a random secret: one decryption and one HMAC in either case.
     query: sent in the same round trip; its rows must not be used for a caller that is not active.
     Raises Django's database errors.
     """
     find: Query[statements.Row] = Query(_FIND_CALLER, (key_digest,))
     callers, *others = statements.fetch_first(find, query) if query else statements.fetch_first(find)
     rows = others[0] if others else None
-    if not callers:
-        _last_callers.pop(key_digest, None)
-        return None, rows
-    key_id, prefix, encrypted, partner_id, slug, rate_limit, mode, is_active, last_used_is_stale = callers[0]
+    row = callers[0] if callers else (0, "", _secret_of_no_key(), 0, "", "", Mode.LIVE, False, False)
+    key_id, prefix, encrypted, partner_id, slug, rate_limit, mode, is_active, last_used_is_stale = row
     try:
-        secret, is_lost = _decrypt(encrypted), False
+        secret, is_lost = _decrypt(encrypted, key_digest), False
     except InvalidToken:
         # Its encryption key was retired, or this process does not have it yet.
         log.error("API secret cannot be decrypted", key=prefix, partner=slug)  # noqa: TRY400 - no need of its frames
-        secret, is_lost = unknown_caller().secret, True
-    if len(_last_callers) >= CACHE_SIZE:
-        _last_callers.clear()
-    caller = _last_callers[key_digest] = Caller(
+        secret, is_lost = secrets.token_hex(ENTROPY_BYTES), True
+    caller = Caller(
         partner_id, slug, rate_limit, key_id, prefix, secret, is_active, last_used_is_stale, Mode(mode), is_lost
     )
+    if not callers:
+        _last_callers.pop(key_digest, None)
+        return caller, rows
+    if len(_last_callers) >= CACHE_SIZE:
+        _last_callers.clear()
+    _last_callers[key_digest] = caller
     return caller, rows
 
 
-def last_caller(key_digest: bytes) -> Caller:
-    """The caller as this process last read it, or `unknown_caller()`.
+def last_caller(key_digest: bytes) -> Caller | None:
+    """The caller as this process last read it; None if it has not yet.
 
     Its partner is still right (a trigger on ApiKey); its secret and `is_active` may be outdated.
     """
-    return _last_callers.get(key_digest) or unknown_caller()
-
-
-@lru_cache(maxsize=1)
-def unknown_caller() -> Caller:
-    """The caller for an unknown key, with a random secret: its signature is checked at the same cost."""
-    return Caller(0, "", "", 0, "", secrets.token_hex(ENTROPY_BYTES), is_active=False, last_used_is_stale=False)
+    return _last_callers.get(key_digest)
 
 
 def record_use(key_id: int) -> None:

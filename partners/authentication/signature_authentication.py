@@ -4,28 +4,66 @@ Checks have this order: headers, clock, key, signature, key in force. A 401 says
 other causes; the cause goes to the log and the metrics.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import structlog
 from django.conf import settings
 from django.utils.functional import cached_property
 from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
-from partners.authentication import keys
-from partners.authentication.failures import AuthenticationFailure, SecretLostError, SignatureRefusedError
+from partners.authentication import keys, signatures
 from partners.authentication.keys import Caller
 from partners.db.statements import Query
 from partners.monitoring import metrics
 from partners.monitoring.request_context import request_context
 from partners.rfc_3339 import format_timestamp, parse_timestamp
-from partners.signing import signatures
 
 log = structlog.get_logger("partners.authentication")
 
 REALM = 'HMAC-SHA256 realm="partner-service"'
+
+
+class AuthenticationFailure(StrEnum):
+    """Why a request is `unauthorized`; docs/operations.md says what to do."""
+
+    MISSING_HEADER = "missing header"
+    MALFORMED_TIMESTAMP = "malformed timestamp"
+    CLOCK_SKEW = "clock skew"
+    UNKNOWN_KEY = "unknown key"
+    BAD_SIGNATURE = "bad signature"
+    NOT_IN_FORCE = "key not in force or partner disabled"
+    REPLAY = "replay"
+
+
+# Found before the API key is read.
+BEFORE_THE_KEY = {
+    AuthenticationFailure.MISSING_HEADER,
+    AuthenticationFailure.MALFORMED_TIMESTAMP,
+    AuthenticationFailure.CLOCK_SKEW,
+}
+
+
+class SignatureRefusedError(AuthenticationFailed):
+    """The request is not authenticated.
+
+    message: what the partner may know; "" for the text that most causes share. caller: of the key, where it was read
+    and is known. diagnosis: of a sandbox key in force (partners/api/sandbox/hooks.py).
+    """
+
+    diagnosis: Mapping[str, str] | None = None
+
+    def __init__(self, failure: AuthenticationFailure, message: str = "", caller: Caller | None = None) -> None:
+        super().__init__()
+        self.failure, self.message, self.caller = failure, message, caller
+
+
+class SecretLostError(Exception):
+    """No present key of SECRETS_ENCRYPTION_KEYS decrypts the secret of the API key; it is logged where it is read."""
 
 
 class Signature(NamedTuple):
@@ -105,23 +143,23 @@ class SignatureAuthentication(BaseAuthentication):
 
     def authenticate(self, request: SignedRequest) -> tuple[Caller, Signature]:  # type: ignore[override]
         """Return the caller and the verified signature. Raises SignatureRefusedError, SecretLostError, NotUtf8Error."""
+        # Headers.
         _required_header(request, "X-Api-Key")
         timestamp = _required_header(request, "X-Request-Timestamp")
         signature = _required_header(request, "X-Request-Signature")
+        # Clock.
         signed_at, skew = _checked_clock(request, timestamp)
-
+        # Key. A process that has seen it before sends the view's query along, but only for who signed under the last
+        # known secret: nobody else causes further reads, or learns anything from the time that they would take.
         canonical = request.canonical_request(timestamp)
-        # A process that has seen the key before sends the view's query along, but only for who signed under the last
-        # known secret: nobody else causes further reads, or learns anything from the time that they would take. An
-        # unknown key costs as much work as a known one.
         last = keys.last_caller(request.key_digest)
-        is_signed = signatures.verify(last.secret, canonical, signature)
-        query = request.get_query(last.partner_id) if is_signed and request.get_query else None
+        is_signed = last is not None and signatures.verify(last.secret, canonical, signature)
+        query = request.get_query(last.partner_id) if last and is_signed and request.get_query else None
         caller, request.rows = keys.find_caller(request.key_digest, query)
-        if caller is not None and caller.secret != last.secret:
+        # Signature.
+        if last is None or caller.secret != last.secret:
             is_signed = signatures.verify(caller.secret, canonical, signature)
-
-        if caller is None:
+        if not caller.key_id:
             raise unauthorized(request, AuthenticationFailure.UNKNOWN_KEY)
         request_context.partner, request_context.key = caller.partner_slug, caller.key_prefix
         if caller.secret_is_lost and caller.is_active:
@@ -129,6 +167,7 @@ class SignatureAuthentication(BaseAuthentication):
             raise SecretLostError
         if not is_signed:
             raise unauthorized(request, AuthenticationFailure.BAD_SIGNATURE, skew_seconds=skew, caller=caller)
+        # Key in force.
         if not caller.is_active:
             raise unauthorized(request, AuthenticationFailure.NOT_IN_FORCE, skew_seconds=skew)
         if caller.last_used_is_stale:

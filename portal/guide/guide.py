@@ -10,11 +10,10 @@ from partners import retention
 from partners.api import errors, idempotency
 from partners.api.json import MAX_BODY_BYTES
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
-from partners.authentication import keys
+from partners.authentication import diagnosis, keys
 from partners.authentication.signature_authentication import REALM
 from partners.models import KEY_PREFIXES, Mode
 from partners.rates import parse_rate
-from partners.signing.causes import LINES
 from portal import openapi
 from portal.guide import example_files
 
@@ -68,7 +67,10 @@ def page(base_url: str) -> str:
         "snippets": example_files.samples_in("snippets"),
         "worked": worked,
         "worked_body_bytes": len(worked["body"].encode()),
-        "worked_lines": list(zip(LINES, worked["canonicalRequest"].split("\n"), strict=True)),
+        "worked_lines": [
+            ({"title": name, "rule": diagnosis.RULES[name]}, line)
+            for name, line in zip(diagnosis.LINES, worked["canonicalRequest"].split("\n"), strict=True)
+        ],
         "published": published,
         "refused_statuses": sorted({entry["status"] for entry in published["refused"]}, reverse=True),
         "not_valid": errors.UnauthorizedError.default_detail,

@@ -9,7 +9,7 @@ import pytest
 
 from bench import workloads
 from bench.workloads import MIX, WORKLOADS, Dataset, Request
-from partners.signing import signatures
+from partners.authentication import signatures
 
 KEY = ("psi_key_bench", "psi_secret_bench")
 DATASET = Dataset(

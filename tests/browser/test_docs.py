@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import BrowserContext, Page, Request, expect
 
-from partners.signing import signatures
+from partners.authentication import signatures
 from portal import site
 from tests.browser.test_accessibility import PHONE, accessibility_violations
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from partners.signing import signatures
+from partners.authentication import signatures
 from tests.examples.languages import ROOT, Signed
 
 PUBLISHED: dict[str, Any] = json.loads((ROOT / "docs" / "signing-vectors.json").read_text())

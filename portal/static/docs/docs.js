@@ -35,8 +35,6 @@ function addCopyButtons(within) {
 }
 
 addCopyButtons(document);
-// The doctor adds its diagnosis later.
-document.addEventListener("docs:added", ({detail}) => addCopyButtons(detail));
 
 // Select a language in all tabs at once.
 document.addEventListener("change", ({target}) => {

@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from partners.authentication import keys
-from partners.authentication.failures import AuthenticationFailure
+from partners.authentication.signature_authentication import AuthenticationFailure
 from partners.models import Partner
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.metrics import totals

@@ -17,7 +17,7 @@ from psycopg.pq import TransactionStatus
 from partners.api import throttling
 from partners.api.errors import UnauthorizedError
 from partners.authentication import keys
-from partners.authentication.failures import AuthenticationFailure
+from partners.authentication.signature_authentication import AuthenticationFailure
 from partners.db import serving_role
 from partners.models import ApiKey, IdempotencyRecord, Partner, UsedSignature
 from partners.rates import Rate

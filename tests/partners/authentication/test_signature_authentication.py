@@ -11,9 +11,9 @@ from uuid import uuid4
 import pytest
 from pytest_django.fixtures import Settings
 
-from partners.authentication import keys, signature_authentication
+from partners import encryption
+from partners.authentication import keys, signature_authentication, signatures
 from partners.models import ApiKey, Partner
-from partners.signing import signatures
 from tests import factories
 from tests.support.client import Headers, PartnerClient, Response, in_process
 from tests.support.responses import assert_error, failing_fields
@@ -195,22 +195,30 @@ def test_the_log_knows_the_cause_and_no_secret(
     assert not any(hidden in caplog.text for hidden in (request_.client.secret, request_.client.api_key))
 
 
+@pytest.mark.parametrize("has_seen_the_key", [True, False])
 @pytest.mark.parametrize("attack", ["unknown key", "body changed"])
 def test_an_unknown_key_costs_the_work_of_a_wrong_signature(
-    request_: Request, monkeypatch: pytest.MonkeyPatch, attack: str
+    request_: Request, monkeypatch: pytest.MonkeyPatch, attack: str, *, has_seen_the_key: bool
 ) -> None:
-    verify = Mock(wraps=signatures.verify)
-    monkeypatch.setattr(signatures, "verify", verify)
     ATTACKS[attack][0](request_)
+    if has_seen_the_key:
+        request_.response()
+    else:
+        keys._last_callers.clear()
+        keys._decrypt.cache_clear()
+    verify, decrypt = Mock(wraps=signatures.verify), Mock(wraps=encryption.decrypt)
+    monkeypatch.setattr(signatures, "verify", verify)
+    monkeypatch.setattr(encryption, "decrypt", decrypt)
     request_.response()
     assert [len(call.args[0]) >= 43 for call in verify.call_args_list] == [True]
+    assert decrypt.call_count == (0 if has_seen_the_key else 1)
 
 
 def test_no_secret_signs_for_an_unknown_key(request_: Request) -> None:
     request_.sign_again(secret="none")
     header(KEY, "psi_key_unknown")(request_)
     assert assert_error(request_.response(), 401)["message"] == NOT_VALID
-    assert not keys.unknown_caller().is_active
+    assert not keys.find_caller(keys.digest("psi_key_unknown"))[0].is_active
 
 
 @pytest.mark.parametrize(

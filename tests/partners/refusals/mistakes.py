@@ -7,10 +7,10 @@ import json
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, unquote_to_bytes, urlencode
 
-from partners.signing import signatures
+from partners.authentication import signatures
 
 
 class Sent(NamedTuple):
@@ -52,6 +52,8 @@ PAIRS = [("b", "2"), ("a", "x/y: z~!"), ("c", "")]
 PATH_TEXT = "/v1/users/café (a)!"
 BODY_TEXT = '{"firstName": "Zoë", "city": "a/b"}'
 TARGET = "/v1/users/caf%C3%A9%20%28a%29%21?b=2&a=x%2Fy%3A%20z~%21&c="
+# A name that is there twice, and one without a value.
+REPEATED_TARGET = "/v1/users?b=2&a=2&b=&a=1&B=3"
 LIST_TARGET = "/v1/users?limit=50&cursor=2026-01-15T10%3A30%3A00.123456Z"
 
 
@@ -197,7 +199,45 @@ OF_LINES = [
     line("SHA-1", "body", BODY, lambda s: hashlib.sha1(s.body).hexdigest()),
     line("SHA-512", "body", BODY, lambda s: hashlib.sha512(s.body).hexdigest()),
     line("{} for no body", "body", BODY, sha256("{}"), of="list"),
+    line("another method", "method", METHOD, "POST"),
+    line("path with the query and an empty line 3", "path", PATH, lambda s: f"{s.lines[PATH]}?{s.lines[QUERY]}"),
+    line("host and path", "path", PATH, lambda s: f"testserver{s.lines[PATH]}"),
+    line("path with an encoded tilde", "path", PATH, "/v1/users/~a".replace("~", "%7E"), of="tilde"),
+    line(
+        "query encoded twice and unsorted",
+        "query",
+        QUERY,
+        "limit=50&cursor=2026-01-15T10%253A30%253A00.123456Z",
+        of="list",
+    ),
+    line("query by encodeURIComponent", "query", QUERY, "a=x%2Fy%3A%20z~!&b=2&c="),
+    line("query sorted by name alone", "query", QUERY, "B=3&a=2&a=1&b=2&b=", of="repeated"),
+    line("query sorted without regard to letter case", "query", QUERY, "a=1&a=2&b=&b=2&B=3", of="repeated"),
+    line("query with each name once", "query", QUERY, "B=3&a=1&b=", of="repeated"),
+    line("query with each name's first", "query", QUERY, "B=3&a=2&b=2", of="repeated"),
+    line("output of sha256sum", "body", BODY, lambda s: f"{s.lines[BODY]}  -"),
+    line(
+        "digest in Base64 for URLs",
+        "body",
+        BODY,
+        lambda s: base64.urlsafe_b64encode(bytes.fromhex(s.lines[BODY])).decode(),
+    ),
+    line("body with CRLF", "body", BODY, lambda s: sha256(s.body.replace(b"\n", b"\r\n")), of="lines"),
+    line("JSON of PHP", "body", BODY, lambda s: sha256('{"firstName":"Zo\\u00eb","city":"a\\/b"}')),
+    line("JSON of JavaScript", "body", BODY, sha256('{"amount":1}'), of="number"),
+    line("JSON of Go", "body", BODY, sha256('{"b":"\\u003cb\\u003e"}'), of="html"),
+    line("JSON indented", "body", BODY, lambda s: sha256(json.dumps(json.loads(s.body), indent=2, ensure_ascii=False))),
 ]
+# The requests whose mistakes show in them alone, as changes to the write.
+REQUESTS: dict[str, dict[str, Any]] = {
+    "write": {},
+    "list": {"method": "GET", "target": LIST_TARGET, "key": "", "body": b""},
+    "repeated": {"method": "GET", "target": REPEATED_TARGET, "key": "", "body": b""},
+    "tilde": {"target": "/v1/users/~a"},
+    "lines": {"body": b'{\n  "city": "Ottawa"\n}'},
+    "number": {"body": b'{"amount": 1.0}'},
+    "html": {"body": b'{"b": "<b>"}'},
+}
 
 
 def surrounded(form: str) -> Callable[[Sent], bytes]:
@@ -226,6 +266,14 @@ OF_TEXTS = [
     text("a line feed at the end", "lineBreaks", lambda lines: "\n".join(lines) + "\n"),
     text("escaped line feeds", "lineBreaks", "\\n".join),
     text("nothing between", "lineBreaks", "".join),
+    text("CRLF, and at the end", "lineBreaks", lambda lines: "\r\n".join(lines) + "\r\n"),
+    text("CR", "lineBreaks", "\r".join),
+    text("a byte order mark", "lineBreaks", lambda lines: "\ufeff" + "\n".join(lines)),
+    text(
+        "path after the query",
+        "lineOrder",
+        lambda lines: "\n".join([lines[0], lines[1], lines[3], lines[4], lines[2], lines[5]]),
+    ),
     text("spaces between", "lineBreaks", " ".join),
     text("bars between", "lineBreaks", "|".join),
     text("empty lines filtered", "lineBreaks", lambda lines: "\n".join(filter(None, lines)), of="list"),
@@ -250,6 +298,7 @@ OF_KEYS = [
 OF_FORM = [
     Mistake("signature in Base64", "signatureFormat", lambda s: base64.b64encode(bytes.fromhex(right(s))).decode()),
     Mistake("a label", "signatureFormat", lambda s: f"sha256={right(s)}"),
+    Mistake("hex in Base64", "signatureFormat", lambda s: base64.b64encode(right(s).encode()).decode()),
     Mistake("quotes", "signatureFormat", lambda s: f'"{right(s)}"'),
     Mistake("cut", "signatureFormat", lambda s: right(s)[:40]),
     Mistake("not hex", "signatureFormat", lambda s: "signed"),

@@ -29,11 +29,11 @@ def under_the_old_key(settings: Settings, db: None) -> Iterator[None]:
     """Nothing is in the tables but what a test puts there, under the old key."""
     settings.SECRETS_ENCRYPTION_KEYS = [OLD]
     settings.STAFF_MFA_REQUIRED = True
-    keys.unknown_caller.cache_clear()
+    keys._secret_of_no_key.cache_clear()
     assert not ApiKey.objects.exists()
     yield
     keys._decrypt.cache_clear()
-    keys.unknown_caller.cache_clear()
+    keys._secret_of_no_key.cache_clear()
 
 
 def use(settings: Settings, *encryption_keys: str) -> None:

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from partners import encryption
-from partners.authentication import keys, signature_authentication
+from partners.authentication import keys, signature_authentication, signatures
 from partners.models import ApiKey, Partner
 from partners.rfc_3339 import parse_timestamp
-from partners.signing import signatures
 from tests.examples.languages import Signed
 from tests.examples.published import API_KEY, REFUSED, SECRET, VECTORS, by_the_service, signed, target
 from tests.support.client import Headers, Response, in_process

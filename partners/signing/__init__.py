@@ -1,1 +1,0 @@
-"""Signatures of requests, and what explains them."""
