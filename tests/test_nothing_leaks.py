@@ -273,9 +273,6 @@ def commands(user: User, service: Watched) -> dict[str, tuple[list[str], str]]:
             conversion_line(partner, externalId=PERSONAL["email"]),
         )
     )
-    request = (
-        f"GET /v1/users/{PERSONAL['externalId']} HTTP/1.1\nX-Api-Key: psi_key_leak\nX-Request-Signature: {QUERY}\n"
-    )
     given: dict[str, tuple[list[str], str]] = {
         "add_webhook": ([partner, f"https://127.0.0.1/{PERSONAL['externalId']}", "--description", REASON], ""),
         "call": (
@@ -292,7 +289,6 @@ def commands(user: User, service: Watched) -> dict[str, tuple[list[str], str]]:
         "change_user_status": ([partner, external_id, "active", "--reason", REASON, "--by", "leak-nobody"], ""),
         "create_partner": ([SLUG, "--name", PERSONAL["lastName"], "--rate-limit", QUERY], ""),
         "create_staff": (["leak", "--email", f"{PERSONAL['email']}@", "--role", "viewer"], ""),
-        "explain_signature": (["-", "--verify"], request),
         "import_conversions": (["-"], bad + f"\n{QUERY}\n"),
         "publish_document": ([partner, external_id, "-", "--type", "taxSlip", "--title", TITLE + "\x07"], CONTENT),
         "reset_staff_mfa": (["leak-nobody", "--reason", REASON], ""),

@@ -346,7 +346,7 @@ def test_screenshots(
 def test_screenshots_of_the_docs(
     scheme: str, size: ViewportSize, new_page: Callable[..., Page], screenshots: Path
 ) -> None:
-    """Take the guide by its sections, an operation, and the doctor before and after."""
+    """Take the guide by its sections, and operations."""
     page = new_page(color_scheme=scheme, viewport=size, reduced_motion="reduce")
 
     def take(name: str) -> None:
@@ -359,12 +359,6 @@ def test_screenshots_of_the_docs(
     for place in ("reference", "reference/users", "reference/webhooks", "reference/schemas", "countries"):
         page.goto(f"/docs/{place}")
         take(place.replace("/", "-"))
-    page.goto("/docs/doctor")
-    take("doctor")
-    page.get_by_role("button", name="Fill in an example").click()
-    page.get_by_role("button", name="Diagnose").click()
-    page.locator("#found").wait_for()
-    take("doctor-after")
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -1,10 +1,6 @@
 """The docs in a browser: readable on each screen, usable without JavaScript; a secret never leaves the page."""
 
-import base64
-import hashlib
-import hmac
 import re
-import secrets
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -13,48 +9,18 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import BrowserContext, Page, Request, expect
 
-from partners.authentication import signatures
 from portal import site
 from tests.browser.test_accessibility import PHONE, accessibility_violations
 
 REFERENCE = tuple(page.path for page in site.pages() if page.title.startswith("Reference: "))
 PAGES = (
-    *("/docs", "/docs/go-live", "/docs/reference", "/docs/doctor", "/docs/countries", "/docs/reference/users"),
+    *("/docs", "/docs/go-live", "/docs/reference", "/docs/countries", "/docs/reference/users"),
     *("/docs/reference/webhooks", "/docs/reference/schemas"),
     *("/docs/changelog", "/docs/search?q=key", "/docs/nowhere"),
 )
 PSI = Path(settings.BASE_DIR) / "clients" / "python" / "src" / "psi" / "__init__.py"
 # Pixels at the width of 1280: what is longer is not read.
 MAX_HEIGHT = 12_000
-
-TIMESTAMP = "2026-01-15T10:30:00Z"
-RIGHT = signatures.canonical_request(
-    "GET", b"/v1/users/cust-1001/transactions", b"limit=5&cursor=2026-01-15T10%3A30%3A00Z", TIMESTAMP, "", b""
-)
-DECODED = RIGHT.replace("%3A", ":")
-
-
-def curl(signature: str) -> str:
-    """A refused request as a curl command."""
-    return (
-        "curl 'https://partners.example/v1/users/cust-1001/transactions?limit=5&cursor=2026-01-15T10%3A30%3A00Z' \\\n"
-        f"  -H 'X-Api-Key: psi_key_{'k' * 43}' \\\n"
-        f"  -H 'X-Request-Timestamp: {TIMESTAMP}' \\\n"
-        f"  -H 'X-Request-Signature: {signature}'"
-    )
-
-
-def ask(page: Page, request: str, canonical: str = "") -> None:
-    """Open the doctor, paste and submit."""
-    page.goto("/docs/doctor")
-    page.get_by_label("Request as sent").fill(request)
-    page.get_by_label("Your canonical request").fill(canonical)
-    page.get_by_role("button", name="Diagnose").click()
-
-
-@pytest.fixture
-def secret() -> str:
-    return "psi_secret_" + secrets.token_urlsafe(32)
 
 
 @pytest.fixture
@@ -79,10 +45,6 @@ def test_no_page_has_a_serious_violation_or_is_wider_than_the_screen(
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], path
         assert not accessibility_violations(page), path
-    ask(page, curl("0" * 64), DECODED)
-    expect(page.locator("#found")).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
-    assert not accessibility_violations(page)
 
 
 @pytest.mark.parametrize("path", PAGES[:4])
@@ -306,110 +268,3 @@ def test_lines_of_code_are_not_broken(new_page: Callable[..., Page]) -> None:
 def test_the_contents_mark_the_current_section(page: Page) -> None:
     page.goto("/docs#errors")
     expect(page.locator(".beside [aria-current]")).to_have_text("Errors")
-
-
-# --- The doctor ---
-
-
-def test_the_doctor_marks_the_byte_and_names_the_cause(page: Page, secret: str) -> None:
-    ask(page, curl(signatures.sign(secret, DECODED)), DECODED)
-    expect(page.get_by_role("heading", name="The first difference: line 3, byte 21")).to_be_visible()
-    expect(page.locator("#line-query mark")).to_have_text(["%", ":"])
-    expect(page.locator("#result .findings .error")).to_contain_text(["query is decoded"])
-    expect(page.locator("#result")).to_be_focused()
-    assert urlsplit(page.url).query == ""
-
-
-def test_a_test_secret_finds_the_signed_text_and_is_never_sent(page: Page, sent: list[Request], secret: str) -> None:
-    ask(page, curl(signatures.sign(secret, DECODED)))
-    expect(page.locator("#found")).to_be_visible()
-    page.get_by_label("Test secret", exact=True).fill(secret)
-    page.get_by_role("button", name="Compare signatures").click()
-    expect(page.locator("#tried")).to_contain_text("decoded")
-    expect(page.locator("#tried")).to_contain_text("under the secret as issued")
-    page.get_by_role("button", name="Diagnose").click()
-    page.wait_for_load_state("networkidle")
-    assert len([request for request in sent if request.method == "POST"]) == 2
-    for request in sent:
-        told = f"{request.url} {request.all_headers()} {request.post_data}"
-        assert secret not in told
-        assert secret.removeprefix("psi_secret_") not in told
-    kept = page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, location.href])")
-    assert kept == f'[{{}},{{}},"","{page.url}"]'
-    page.goto("/docs")
-    page.go_back()
-    expect(page.get_by_label("Test secret", exact=True)).to_have_value("")
-
-
-@pytest.mark.parametrize(
-    ("what", "signed"),
-    [
-        ("Lines end with CRLF", RIGHT.replace("\n", "\r\n")),
-        ("Lines end with CRLF", RIGHT.replace("\n", "\r\n") + "\r\n"),
-        ("A line feed follows the last line", RIGHT + "\n"),
-    ],
-    ids=["CRLF", "CRLF at the end too", "LF at the end"],
-)
-def test_signed_line_ends_are_distinguished(page: Page, secret: str, what: str, signed: str) -> None:
-    ask(page, curl(signatures.sign(secret, signed)))
-    expect(page.locator("#found")).to_be_visible()
-    page.get_by_label("Test secret", exact=True).fill(secret)
-    page.get_by_label("Test secret", exact=True).press("Enter")
-    expect(page.locator("#tried")).to_contain_text(f"“{what}")
-
-
-@pytest.mark.parametrize(
-    ("way", "key"),
-    [
-        ("the secret as issued", lambda secret: secret.encode()),
-        ("the secret with a line feed at its end", lambda secret: secret.encode() + b"\n"),
-        ("the secret without psi_secret_", lambda secret: secret.removeprefix("psi_secret_").encode()),
-        ("an empty secret", lambda _: b""),
-        ("the secret decoded from Base64", lambda secret: base64.urlsafe_b64decode(secret[11:] + "=")),
-    ],
-)
-def test_a_wrong_hmac_key_is_recognised(page: Page, secret: str, way: str, key: Callable[[str], bytes]) -> None:
-    ask(page, curl(hmac.new(key(secret), RIGHT.encode(), hashlib.sha256).hexdigest()), RIGHT)
-    expect(page.get_by_role("heading", name="Your canonical request is right")).to_be_visible()
-    page.get_by_label("Test secret", exact=True).fill(secret)
-    page.get_by_label("Test secret", exact=True).press("Enter")
-    expect(page.locator("#tried")).to_contain_text(f"under {way}.")
-    expect(page.locator("#tried")).to_contain_text(
-        "The signature is right." if way == "the secret as issued" else "The HMAC key is wrong."
-    )
-
-
-def test_another_secret_has_no_match(page: Page, secret: str) -> None:
-    ask(page, curl(signatures.sign(secret, RIGHT)))
-    expect(page.locator("#found")).to_be_visible()
-    page.get_by_label("Test secret", exact=True).fill(secret + "x")
-    page.get_by_role("button", name="Compare signatures").click()
-    expect(page.locator("#tried")).to_contain_text("No match.")
-
-
-def test_a_secret_in_the_text_is_not_sent(page: Page, sent: list[Request], secret: str) -> None:
-    ask(page, curl("0" * 64), f"{RIGHT}\n{secret}")
-    expect(page.get_by_role("alert")).to_contain_text("Not sent: the text contains a secret.")
-    assert [request.method for request in sent if request.method != "GET"] == []
-
-
-def test_text_that_is_no_request_is_refused(page: Page) -> None:
-    ask(page, "Dear support,")
-    expect(page.get_by_role("alert")).to_contain_text("No diagnosis.")
-
-
-def test_the_example_can_be_filled_in(page: Page) -> None:
-    page.goto("/docs/doctor")
-    page.get_by_role("button", name="Fill in an example").click()
-    page.get_by_role("button", name="Diagnose").click()
-    expect(page.locator("#line-query mark")).to_have_text(["%", ":"])
-
-
-def test_the_doctor_works_without_javascript(new_page: Callable[..., Page], secret: str) -> None:
-    page = new_page(java_script_enabled=False)
-    ask(page, curl(signatures.sign(secret, DECODED)), DECODED)
-    expect(page.get_by_role("heading", name="The first difference: line 3, byte 21")).to_be_visible()
-    expect(page.locator("#line-query mark")).to_have_text(["%", ":"])
-    expect(page.get_by_label("Your canonical request")).to_have_value(DECODED)
-    expect(page.get_by_label("Test secret", exact=True)).to_be_hidden()
-    expect(page.get_by_text("This part needs JavaScript")).to_be_visible()

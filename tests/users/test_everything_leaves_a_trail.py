@@ -73,7 +73,6 @@ READING = {
         "audit_log",
         "call",
         "deliver_events",
-        "explain_signature",
         "list_api_keys",
         "list_imports",
         "list_partners",

@@ -315,7 +315,9 @@ def test_an_unknown_test_key_costs_what_a_revoked_one_does(write: Sent) -> None:
         assert numbers == {1}
 
 
-def test_a_live_key_never_reaches_the_doctor(api: PartnerClient, write: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_live_key_is_never_explained(
+    api: PartnerClient, write: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def explode(*_: Any) -> Any:
         raise AssertionError("called")
 
@@ -373,13 +375,7 @@ def test_other_keys_do_not_use_up_the_rate_limit(sandbox: PartnerClient, write: 
     for api_key in (FORM, "psi_key_" + "x" * 43, write.secret):
         for _ in range(3):
             send(write._replace(api_key=api_key), "0" * 64)
-    assert (
-        sandbox.get("/v1/ping")
-        .header(
-            "RateLimit",
-        )
-        .startswith('"default";r=1;')
-    )  # type: ignore[union-attr]
+    assert (sandbox.get("/v1/ping").header("RateLimit") or "").startswith('"default";r=1;')
 
 
 @pytest.mark.usefixtures("two_a_minute")
@@ -395,7 +391,7 @@ def test_a_repeated_signature_is_counted_once(sandbox: PartnerClient) -> None:
 # What may fail
 
 
-def test_a_doctor_that_fails_leaves_a_401(write: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_explanation_that_fails_leaves_a_401(write: Sent, monkeypatch: pytest.MonkeyPatch) -> None:
     def explode(*_: Any) -> Any:
         raise ZeroDivisionError
 
