@@ -154,7 +154,6 @@ INSTALLED_APPS = [
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
     "rest_framework",
-    "drf_spectacular",
     "pgtrigger",
     "pghistory",
 ]
@@ -212,50 +211,6 @@ REST_FRAMEWORK: dict[str, Any] = {
     "EXCEPTION_HANDLER": "partners.api.errors.exception_handler",
     "DEFAULT_PERMISSION_CLASSES": [],
     "UNAUTHENTICATED_USER": None,
-    "DEFAULT_SCHEMA_CLASS": "partners.api.schema.ApiSchema",
-}
-# The OpenAPI document
-SPECTACULAR_SETTINGS: dict[str, Any] = {
-    "TITLE": "Partner Service Interface",
-    "DESCRIPTION": "Register users under your own identifiers, keep their details up to date, follow their"
-    " compliance status, and read their conversions, documents and events. Every request is signed: see the guide at"
-    " /docs.",
-    "VERSION": "1.0.0",
-    "CONTACT": {"name": "Partner support"},
-    "LICENSE": {"name": "Proprietary", "identifier": "LicenseRef-Proprietary"},
-    "OAS_VERSION": "3.1.0",
-    "SERVERS": [{"url": "/", "description": "The server of this document."}],
-    "TAGS": [
-        {"name": "Ping", "description": "A first signed request."},
-        {"name": "Users", "description": "Profiles and compliance status of your users."},
-        {"name": "Requirements", "description": "What compliance needs from you about a user, and your answers."},
-        {"name": "Conversions", "description": "Conversions of your users."},
-        {"name": "Idempotency keys", "description": "Whether a write whose response was lost has happened."},
-        {"name": "Documents", "description": "Documents issued to your users."},
-        {
-            "name": "Sandbox",
-            "description": "For sandbox partners only: what compliance and the ledger do, simulated.",
-        },
-        {"name": "Sandbox webhooks", "description": "For sandbox partners only: your own webhooks."},
-        {"name": "Sandbox keys", "description": "For sandbox partners only: your own API keys."},
-        {
-            "name": "Sandbox requests",
-            "description": "For sandbox partners only: what you sent, and why it was refused.",
-        },
-        {"name": "Events", "description": "What happened to your users without a request of yours."},
-        {
-            "name": "Webhooks",
-            "description": "Requests that the service sends to an HTTPS URL of yours: the same events. The headers are"
-            " those of Standard Webhooks 1.0. Verify the signature before anything else.",
-        },
-    ],
-    "WEBHOOKS": "partners.webhooks.schema.WEBHOOKS",
-    "CAMELIZE_NAMES": True,
-    "SORT_OPERATION_PARAMETERS": False,
-    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    # The serializers name their components (users/api/schema.py).
-    "COMPONENT_SPLIT_PATCH": False,
-    "POSTPROCESSING_HOOKS": ["portal.reference.spectacular_hooks.complete"],
 }
 
 # Staff

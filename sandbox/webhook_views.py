@@ -5,32 +5,28 @@ from typing import Any
 from uuid import UUID
 
 from django.http import HttpResponse
-from drf_spectacular.utils import extend_schema
 
-from partners.api.errors import ConflictError, UnavailableError, invalid_parameter
-from partners.api.idempotency import KeyUse
+from partners.api.errors import NotFoundError, UnavailableError, invalid_parameter
+from partners.api.idempotency import NOT_A_UUID, KeyUse
 from partners.api.request import PartnerRequest
 from partners.api.sandbox import faults
-from partners.api.schema import error_responses, success
 from partners.api.views import SandboxView
 from partners.models import Partner, WebhookEndpoint
 from partners.monitoring.request_context import request_context
 from partners.uuids import is_uuid
 from partners.webhooks import endpoints
-from sandbox import schema
 from sandbox.serializers import (
     AddedWebhook,
     AddedWebhookSerializer,
     OverlapSerializer,
     RemovedWebhookSerializer,
     RotatedSecretSerializer,
-    WebhookListSerializer,
     WebhookSerializer,
     WebhookSettingsSerializer,
-    WebhookTestResultSerializer,
     WebhookTestSerializer,
 )
 
+WEBHOOK_NOT_FOUND = "Webhook not found."
 # The one attempt of a test is so short that its response comes within 5 s; events have 15 s.
 TEST_SECONDS = 4.0
 # How long a request that resolves names or sends waits for others that do.
@@ -45,42 +41,10 @@ class WebhookCollection(SandboxView):
     success_status = 201
     idempotency_key_use = KeyUse.REFUSED
 
-    @extend_schema(
-        operation_id="listWebhooks",
-        tags=["Sandbox webhooks"],
-        summary="List your webhooks",
-        description="The oldest first, those that staff have added included; without secrets. For sandbox partners"
-        " only.",
-        responses={
-            200: success(WebhookListSerializer, "The webhooks.", {"items": [schema.WEBHOOK]}),
-            **error_responses(schema.PATH_NOT_FOUND),
-        },
-    )
     def get(self, request: PartnerRequest) -> HttpResponse:
         found = endpoints.endpoints_of(_partner(request))
         return self.read({"items": [WebhookSerializer(one).data for one in found]})
 
-    @extend_schema(
-        operation_id="addWebhook",
-        tags=["Sandbox webhooks"],
-        summary="Add a webhook",
-        description="Events are sent to it from now on. Its secret is shown this once, and the response is not stored:"
-        " an Idempotency-Key is refused. At most 5, those that staff have added included. For sandbox partners only.",
-        examples=[schema.NEW_WEBHOOK],
-        responses={
-            201: success(AddedWebhookSerializer, "The webhook.", schema.WEBHOOK | {"secret": schema.SECRET}),
-            **error_responses(
-                *schema.ONCE,
-                invalid_parameter("types[0]", "Must be one of: user.statusChanged, …", "notAllowed"),
-                invalid_parameter(
-                    "url", "The URL's host name does not resolve to public addresses alone.", "notAllowed"
-                ),
-                schema.PATH_NOT_FOUND,
-                ConflictError("A partner has at most 5 webhooks. Remove one first."),
-                bodies=True,
-            ),
-        },
-    )
     def post(self, request: PartnerRequest) -> HttpResponse:
         # It resolves a name: not in the write's transaction.
         with faults.slow_slot(request.user.partner_id, WAIT_SECONDS):
@@ -98,10 +62,10 @@ class WebhookView(SandboxView):
     def get_endpoint(self, webhook_id: str) -> WebhookEndpoint:
         """The partner's webhook. Raises BadRequestError, NotFoundError."""
         if not is_uuid(webhook_id):
-            raise schema.bad_webhook_id()
+            raise invalid_parameter("webhookId", NOT_A_UUID)
         endpoint = endpoints.endpoints_of(_partner(self.request)).filter(pk=UUID(webhook_id)).first()
         if endpoint is None:
-            raise schema.webhook_not_found()
+            raise NotFoundError(WEBHOOK_NOT_FOUND)
         return endpoint
 
 
@@ -112,18 +76,6 @@ class WebhookItem(WebhookView):
     response_serializer_class = RemovedWebhookSerializer
     idempotency_key_use = KeyUse.IGNORED
 
-    @extend_schema(
-        operation_id="removeWebhook",
-        tags=["Sandbox webhooks"],
-        summary="Remove a webhook",
-        description="Nothing is sent to it any more, for good. Once more: 404. A body and an Idempotency-Key have no"
-        " effect. For sandbox partners only.",
-        parameters=[schema.WEBHOOK_ID],
-        responses={
-            200: success(RemovedWebhookSerializer, "The webhook is removed.", {"webhookId": schema.ID}),
-            **error_responses(schema.bad_webhook_id(), schema.REPLAYED_SIGNATURE, schema.webhook_not_found()),
-        },
-    )
     def delete(self, request: PartnerRequest, webhook_id: str) -> HttpResponse:
         return self.write()
 
@@ -131,7 +83,7 @@ class WebhookItem(WebhookView):
         """Remove the webhook. Raises BadRequestError, NotFoundError."""
         endpoint = self.get_endpoint(webhook_id)
         if not endpoints.remove(endpoint):
-            raise schema.webhook_not_found()
+            raise NotFoundError(WEBHOOK_NOT_FOUND)
         return {"webhookId": endpoint.pk}
 
 
@@ -142,25 +94,6 @@ class WebhookSecretRotation(WebhookView):
     response_serializer_class = RotatedSecretSerializer
     idempotency_key_use = KeyUse.REFUSED
 
-    @extend_schema(
-        operation_id="rotateWebhookSecret",
-        tags=["Sandbox webhooks"],
-        summary="Rotate the secret of a webhook",
-        description="Both secrets sign until the overlap ends. The new one is shown this once, and the response is not"
-        " stored: an Idempotency-Key is refused. If the response is lost, rotate again. For sandbox partners only.",
-        parameters=[schema.WEBHOOK_ID],
-        examples=[schema.ROTATION],
-        responses={
-            200: success(RotatedSecretSerializer, "The new secret.", {"webhookId": schema.ID, "secret": schema.SECRET}),
-            **error_responses(
-                schema.bad_webhook_id(),
-                *schema.ONCE,
-                schema.webhook_not_found(),
-                ConflictError("5 secrets are in force. Wait until one of them ends, or rotate without an overlap."),
-                bodies=True,
-            ),
-        },
-    )
     def post(self, request: PartnerRequest, webhook_id: str) -> HttpResponse:
         return self.write()
 
@@ -171,7 +104,7 @@ class WebhookSecretRotation(WebhookView):
         try:
             secret = endpoints.rotate_secret(endpoint, overlap)
         except WebhookEndpoint.DoesNotExist:
-            raise schema.webhook_not_found() from None
+            raise NotFoundError(WEBHOOK_NOT_FOUND) from None
         return {"webhookId": endpoint.pk, "secret": secret}
 
 
@@ -181,27 +114,6 @@ class WebhookTest(WebhookView):
     serializer_class = response_serializer_class = WebhookTestSerializer
     idempotency_key_use = KeyUse.IGNORED
 
-    @extend_schema(
-        operation_id="testWebhook",
-        tags=["Sandbox webhooks"],
-        summary="Send a test to a webhook",
-        description="One event `webhook.test`, sent now, also to a disabled webhook; it is in no feed, and its result"
-        " disables nothing. The webhook has 4 seconds to respond. One test at a time: a second is a 503 with"
-        " Retry-After. An Idempotency-Key has no effect. For sandbox partners only.",
-        parameters=[schema.WEBHOOK_ID],
-        examples=[schema.TEST],
-        responses={
-            200: success(
-                WebhookTestResultSerializer,
-                "What came back.",
-                {"status": 204, "milliseconds": 87, "error": None},
-                NoResponse={"status": None, "milliseconds": None, "error": "timeout"},
-            ),
-            **error_responses(
-                schema.bad_webhook_id(), schema.REPLAYED_SIGNATURE, schema.webhook_not_found(), bodies=True
-            ),
-        },
-    )
     def post(self, request: PartnerRequest, webhook_id: str) -> HttpResponse:
         # It costs a start 0.3 s and a process 6 MB.
         from partners.webhooks import delivering  # noqa: PLC0415

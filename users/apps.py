@@ -11,23 +11,13 @@ class UsersConfig(AppConfig):
     name = "users"
 
     def ready(self) -> None:
-        """Connect the signals, and register the events of users."""
+        """Connect the signals."""
         from allauth.account.signals import password_changed  # noqa: PLC0415 - models are ready only now
 
-        from partners.events.serializers import DATA_SERIALIZERS  # noqa: PLC0415
-        from partners.models import EventType  # noqa: PLC0415
         from users import checks  # noqa: F401, PLC0415 - it registers them
-        from users.api.serializers import (  # noqa: PLC0415
-            RequirementsChangedSerializer,
-            StatusChangedSerializer,
-            UserErasedSerializer,
-        )
         from users.staff.roles import sync_roles  # noqa: PLC0415
         from users.staff_login import sessions, sign_ins  # noqa: PLC0415
 
-        DATA_SERIALIZERS[EventType.STATUS_CHANGED] = StatusChangedSerializer
-        DATA_SERIALIZERS[EventType.REQUIREMENTS_CHANGED] = RequirementsChangedSerializer
-        DATA_SERIALIZERS[EventType.USER_ERASED] = UserErasedSerializer
         post_migrate.connect(sync_roles, sender=self, dispatch_uid="users.staff.roles")
         user_logged_in.connect(sessions.start, dispatch_uid="users.staff_login")
         user_logged_in.connect(sign_ins.record_sign_in, dispatch_uid="users.sign_ins")

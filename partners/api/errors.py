@@ -1,4 +1,4 @@
-"""The errors of the API (contract, section 1). The first lines of the docstrings are in the OpenAPI document."""
+"""The errors of the API (contract, section 1)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,25 +16,11 @@ from partners.refusals import RefusedError
 log = structlog.get_logger("partners.errors")
 
 MALFORMED_JSON = "The body is not valid JSON in UTF-8."
-
-
 CONTENT_ENCODING = "Unsupported Content-Encoding: send the body as it is, without compression."
-# What is wrong with a field, for programs: contract, section 1.
-FIELD_ERROR_CODES = (
-    "required",
-    "unknown",
-    "duplicate",
-    "type",
-    "format",
-    "length",
-    "range",
-    "notAllowed",
-    "inconsistent",
-)
 
 
 class FieldError(NamedTuple):
-    """A problem with a field, parameter or header, by its name on the wire. code: one of FIELD_ERROR_CODES."""
+    """A problem with a field, parameter or header, by its name on the wire. code: for programs."""
 
     field: str
     message: str

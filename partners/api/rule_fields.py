@@ -5,24 +5,16 @@ from functools import partial
 from typing import Any, ClassVar
 
 from django.db.models import TextChoices
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
 from partners import json_rules
 
-Schema = dict[str, Any]
-
-# The control characters of ASCII, inside a character class. Patterns of the description compile in ECMA, RE2, PCRE and
-# Java, so without `\u0000` and `(?!`; where PCRE reads bytes, U+0080 to U+009F would be parts of other characters. What
-# a pattern cannot say, a description says.
-CONTROL = r"\x00-\x1f\x7f"
-
 
 class RuleField(serializers.Field[Any, Any, Any, Any]):
     """A JSON value that a rule checks and normalises, without converting its type.
 
-    rule: takes the JSON value, raises Django's ValidationError. schema: of the OpenAPI document.
+    rule: takes the JSON value, raises Django's ValidationError.
     """
 
     # These are English whatever language is active; DRF translates its own texts.
@@ -31,10 +23,9 @@ class RuleField(serializers.Field[Any, Any, Any, Any]):
         "null": "Must be a string.",
     }
 
-    def __init__(self, rule: Callable[[Any], Any], *, schema: Schema, **kwargs: Any) -> None:
+    def __init__(self, rule: Callable[[Any], Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.rule = rule
-        extend_schema_field(schema)(self)  # type: ignore[type-var]  # sets an attribute
 
     def run_validation(self, data: Any = empty) -> Any:
         """DRF's; without its overhead of 8 µs for a user where a value was sent and there are no validators."""
@@ -52,24 +43,15 @@ class RuleField(serializers.Field[Any, Any, Any, Any]):
 class TextField(RuleField):
     """A text of min_length to max_length code points, stripped of white space."""
 
-    json_type: ClassVar[str | list[str]] = "string"
-
     def __init__(self, *, max_length: int, min_length: int = 1, **kwargs: Any) -> None:
-        schema = {
-            "type": self.json_type,
-            "minLength": min_length,
-            "maxLength": max_length,
-            "pattern": f"^[^{CONTROL}]*[^\\s{CONTROL}][^{CONTROL}]*$" if min_length else f"^[^{CONTROL}]*$",
-        }
-        super().__init__(partial(json_rules.text, shortest=min_length, longest=max_length), schema=schema, **kwargs)
+        super().__init__(partial(json_rules.text, shortest=min_length, longest=max_length), **kwargs)
 
 
 class ChoiceField(RuleField):
     """A value of a TextChoices."""
 
     def __init__(self, choices: type[TextChoices], **kwargs: Any) -> None:
-        rule = partial(json_rules.choice, among=choices)
-        super().__init__(rule, schema={"type": "string", "enum": choices.values}, **kwargs)
+        super().__init__(partial(json_rules.choice, among=choices), **kwargs)
 
 
 class WholeNumberField(RuleField):
@@ -78,8 +60,7 @@ class WholeNumberField(RuleField):
     default_error_messages: ClassVar[dict[str, Any]] = {"null": "Must be a whole number."}
 
     def __init__(self, *, lowest: int, highest: int, **kwargs: Any) -> None:
-        rule = partial(json_rules.whole_number, lowest=lowest, highest=highest)
-        super().__init__(rule, schema={"type": "integer", "minimum": lowest, "maximum": highest}, **kwargs)
+        super().__init__(partial(json_rules.whole_number, lowest=lowest, highest=highest), **kwargs)
 
 
 class ItemsField(serializers.ListField):

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from django.core.exceptions import ValidationError as DjangoValidationError
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 from rest_framework.fields import SkipField, empty, get_error_detail
@@ -16,7 +15,6 @@ from rest_framework.settings import api_settings
 from rest_framework.utils.serializer_helpers import BindingDict
 
 from partners.api.errors import ApiError, BadRequestError, FieldError
-from partners.models import Mode
 from partners.rfc_3339 import format_timestamp, rfc_3339_from_text
 
 NAME_LENGTH_IN_ERRORS = 100
@@ -31,11 +29,6 @@ Fields = Mapping[str, serializers.Field[Any, Any, Any, Any]]
 _CODES = {"null": "type"}
 
 
-# There is no pattern: generated clients would apply it to the text that they write of a parsed time.
-INSTANT = {"type": "string", "format": "date-time"}
-
-
-@extend_schema_field(INSTANT)
 class InstantField(serializers.Field[Any, Any, Any, Any]):
     """A date-time in a response, from a datetime or from PostgreSQL's text (contract, section 6)."""
 
@@ -238,40 +231,20 @@ def _columns(serializer_class: type[RowSerializer[Any]]) -> _Columns:
     )
 
 
-class PingSerializer(serializers.Serializer[Any]):
-    """The response of ping."""
-
-    partner = serializers.RegexField(
-        "^[a-z0-9]+(-[a-z0-9]+)*$",
-        min_length=1,
-        max_length=50,
-        help_text="The partner that the API key belongs to: lower-case letters, digits and single hyphens.",
-    )
-    mode = serializers.ChoiceField(Mode.values, help_text="`sandbox` where the partner's users are made up.")
-    serverTime = InstantField(help_text="The service's clock.")
-
-
 class CompletedWriteSerializer(serializers.Serializer[Any]):
     """A write that has taken effect."""
 
-    idempotencyKey = serializers.UUIDField(source="idempotency_key", help_text="The key of the write, in lower case.")
-    method = serializers.ChoiceField(["POST", "PATCH"], help_text="The method of the write.")
-    path = serializers.CharField(help_text="The canonical path, line 2 of the canonical request.")
-    status = serializers.IntegerField(min_value=200, max_value=299, help_text="The HTTP status of its response.")
-    completedAt = InstantField(source="completed_at", help_text="When the write took effect.")
-    expiresAt = InstantField(
-        source="expires_at", help_text="When the key is forgotten: it can be used for another write."
-    )
+    idempotencyKey = serializers.UUIDField(source="idempotency_key")
+    method = serializers.CharField()
+    path = serializers.CharField()
+    status = serializers.IntegerField()
+    completedAt = InstantField(source="completed_at")
+    expiresAt = InstantField(source="expires_at")
 
 
 class DiagnosisSerializer(serializers.Serializer[Any]):
     """Why the signature of a request was refused, for sandbox keys alone."""
 
-    cause = serializers.CharField(
-        help_text="For programs: headerMissing, timestampFormat, clockSkew, signatureFormat, secret, method, path,"
-        " query, timestamp, idempotencyKey, body, lineBreaks, lineOrder, reused, unknown. Values may be added."
-    )
-    message = serializers.CharField(help_text="What to do, for people; may change.")
-    canonicalRequest = serializers.CharField(
-        help_text="The canonical request as the service built it: compare it with the text that your program signed."
-    )
+    cause = serializers.CharField()
+    message = serializers.CharField()
+    canonicalRequest = serializers.CharField()

@@ -3,15 +3,11 @@
 from typing import Any
 
 from django.http import HttpResponse
-from drf_spectacular.utils import OpenApiExample, extend_schema
 
-from partners.api.errors import ConflictError
 from partners.api.request import PartnerRequest
-from partners.api.schema import error_responses, success
 from partners.api.serializers import StrictSerializer
 from sandbox.simulations.decisions import simulate_closing, simulate_requirement
 from sandbox.simulations.status import SandboxUserView
-from users.api import errors, schema
 from users.api.requirement_serializers import RequirementSerializer, SimulatedRequirementSerializer
 from users.api.requirements import check_path, find_requirement, reread
 from users.models import Requirement
@@ -24,28 +20,6 @@ class SimulatedRequirements(SandboxUserView):
     response_serializer_class = RequirementSerializer
     success_status = 201
 
-    @extend_schema(
-        operation_id="simulateRequirement",
-        tags=["Requirements"],
-        summary="Simulate a requirement of compliance",
-        description="Opens a requirement as compliance would, with its event. For sandbox partners only.",
-        parameters=schema.USER_WRITE_PARAMETERS,
-        examples=[
-            OpenApiExample(
-                "An unclear address",
-                value={name: schema.REQUIREMENT[name] for name in ("code", "fields", "message")} | {"dueInDays": 14},
-                request_only=True,
-            )
-        ],
-        responses={
-            201: success(RequirementSerializer, "The requirement.", schema.REQUIREMENT),
-            **error_responses(
-                *schema.USER_WRITE_ERRORS,
-                ConflictError("Nothing is asked about a user who is closed."),
-                writes=True,
-            ),
-        },
-    )
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         return self.write()
 
@@ -66,24 +40,6 @@ class SimulatedClosing(SandboxUserView):
     serializer_class = ClosingSerializer
     response_serializer_class = RequirementSerializer
 
-    @extend_schema(
-        operation_id="simulateClosing",
-        tags=["Requirements"],
-        summary="Simulate the closing of a requirement",
-        description="Closes a requirement as compliance would, with its event. For sandbox partners only.",
-        parameters=schema.REQUIREMENT_WRITE_PARAMETERS,
-        examples=[OpenApiExample("Nothing", value={}, request_only=True)],
-        responses={
-            200: success(RequirementSerializer, "The requirement.", schema.REQUIREMENT | {"state": "closed"}),
-            **error_responses(
-                *schema.USER_WRITE_ERRORS,
-                errors.BAD_REQUIREMENT_ID,
-                errors.requirement_not_found(),
-                ConflictError("This requirement is closed already."),
-                writes=True,
-            ),
-        },
-    )
     def post(self, request: PartnerRequest, external_id: str, requirement_id: str) -> HttpResponse:
         return self.write()
 

@@ -3,18 +3,16 @@
 from typing import Any
 
 from django.http import HttpResponse
-from drf_spectacular.utils import OpenApiExample, extend_schema
 
-from partners.api.errors import ConflictError, invalid_parameter
+from partners.api.errors import invalid_parameter
 from partners.api.request import PartnerRequest
 from partners.api.rule_fields import ChoiceField, TextField
-from partners.api.schema import error_responses, success
 from partners.api.serializers import StrictSerializer
 from partners.api.views import SandboxView
 from partners.db import statements
 from sandbox.simulations.decisions import simulate_decision
 from users import queries
-from users.api import errors, schema
+from users.api import errors
 from users.api.serializers import UserSerializer
 from users.api.views import check_external_id
 from users.decisions.compliance import REASON_CODE_LENGTH, ReasonCodeError
@@ -26,14 +24,12 @@ from users.requirements.requirements import with_requirements
 class SimulatedDecisionSerializer(StrictSerializer[Any]):
     """A decision of compliance, simulated."""
 
-    status = ChoiceField(Status, help_text="The new status.")
+    status = ChoiceField(Status)
     reasonCode = TextField(
         source="reason_code",
         min_length=0,
         max_length=REASON_CODE_LENGTH,
         default="",
-        help_text="The code of the decision: one of the move's in section 13 of the contract, whose table makes"
-        " `statusReason` of it.",
     )
 
 
@@ -55,25 +51,6 @@ class SimulatedStatus(SandboxUserView):
     serializer_class = SimulatedDecisionSerializer
     response_serializer_class = UserSerializer
 
-    @extend_schema(
-        operation_id="simulateDecision",
-        tags=["Sandbox"],
-        summary="Simulate a decision of compliance",
-        description="Moves the status as compliance would, with its event. For sandbox partners only.",
-        parameters=schema.USER_WRITE_PARAMETERS,
-        examples=[
-            OpenApiExample("Approval", value={"status": "active"}, request_only=True),
-            OpenApiExample("Rejection", value={"status": "rejected", "reasonCode": "duplicate"}, request_only=True),
-        ],
-        responses={
-            200: success(UserSerializer, "The status of the user.", schema.ACTIVE_USER),
-            **error_responses(
-                *schema.USER_WRITE_ERRORS,
-                ConflictError("A user who is closed cannot become active; allowed: nothing: it is final."),
-                writes=True,
-            ),
-        },
-    )
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         return self.write()
 

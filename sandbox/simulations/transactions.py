@@ -6,18 +6,14 @@ from typing import Any
 
 import structlog
 from django.http import HttpResponse
-from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework import serializers
 
-from partners.api.errors import ConflictError, UnavailableError, invalid_parameter
+from partners.api.errors import UnavailableError
 from partners.api.request import PartnerRequest
-from partners.api.schema import error_responses, success
 from partners.rfc_3339 import format_timestamp
-from sandbox.simulations.conversions import OTHER_CONTENT, simulate_conversions
+from sandbox.simulations.conversions import simulate_conversions
 from sandbox.simulations.status import SandboxUserView
-from transactions.api import schema
 from transactions.api.serializers import (
-    DocumentSerializer,
     RecordedConversionsSerializer,
     SimulatedConversionsSerializer,
     SimulatedDocumentSerializer,
@@ -26,7 +22,6 @@ from transactions.documents.pdf import pdf
 from transactions.documents.publishing import StorageError, discard, publish
 from transactions.keyset import ConversionRow
 from transactions.models import Document
-from users.api.schema import USER_WRITE_ERRORS, USER_WRITE_PARAMETERS
 
 log = structlog.get_logger("sandbox.simulations.transactions")
 
@@ -54,26 +49,6 @@ class SimulatedTransactions(SandboxUserView):
     response_serializer_class = RecordedConversionsSerializer
     success_status = 201
 
-    @extend_schema(
-        operation_id="simulateTransactions",
-        tags=["Sandbox"],
-        summary="Simulate conversions",
-        description="Records conversions of a user as an import would, with its event. For sandbox partners only.",
-        parameters=USER_WRITE_PARAMETERS,
-        examples=[
-            OpenApiExample("A conversion", value={"items": [schema.SIMULATED_CONVERSION]}, request_only=True),
-            OpenApiExample("A late arrival", value={"items": [schema.LATE_CONVERSION]}, request_only=True),
-        ],
-        responses={
-            201: success(RecordedConversionsSerializer, "The conversions.", {"items": [schema.CONVERSION]}),
-            **error_responses(
-                *USER_WRITE_ERRORS,
-                invalid_parameter("items[0].from.amount", "Must be a plain decimal string."),
-                ConflictError(OTHER_CONTENT),
-                writes=True,
-            ),
-        },
-    )
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         return self.write()
 
@@ -91,20 +66,6 @@ class SimulatedDocuments(SandboxUserView):
     response_serializer_class = PublishedDocumentSerializer
     success_status = 201
 
-    @extend_schema(
-        operation_id="simulateDocument",
-        tags=["Sandbox"],
-        summary="Simulate a document",
-        description="Publishes a PDF of one page that says SAMPLE, with its event. For sandbox partners only.",
-        parameters=USER_WRITE_PARAMETERS,
-        examples=[
-            OpenApiExample("A statement", value={"type": "accountStatement", "title": "January"}, request_only=True)
-        ],
-        responses={
-            201: success(DocumentSerializer, "The document.", schema.DOCUMENT),
-            **error_responses(*USER_WRITE_ERRORS, writes=True),
-        },
-    )
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         try:
             response = self.write()

@@ -20,6 +20,10 @@ OF_SANDBOX = {401: "Unauthorized", 404: "NotFound", 405: "BadRequest"}
 RATE_LIMIT = frozenset({"ratelimit", "ratelimit-policy"})
 
 
+# What responses have been checked: operationId and status.
+SEEN: set[tuple[str, int]] = set()
+
+
 class DriftError(AssertionError):
     """A response that the OpenAPI document does not allow."""
 
@@ -91,6 +95,7 @@ def check(method: str, target: str, status: int, headers: Mapping[str, str], bod
         operation = operations[method.lower()]
         _require(str(status) in operation["responses"], operation["operationId"], status, "the status is not described")
         _check_answer(known, operation, status, headers, body)
+        SEEN.add((operation["operationId"], status))
 
 
 def check_event(body: bytes) -> None:

@@ -4,32 +4,25 @@ from typing import Any, ClassVar
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse, extend_schema
 
 from partners.api.base import PartnerAPIView
 from partners.api.errors import BadRequestError, InternalError, NotFoundError, UnavailableError
 from partners.api.request import PartnerRequest
-from partners.api.schema import error_responses, success
 from partners.api.serializers import RowSerializer
 from partners.db.statements import Query
 from partners.streaming import TooManyStreamsError
 from partners.uuids import is_uuid
 from transactions import keyset
-from transactions.api import schema
 from transactions.api.pagination import CursorPagination
 from transactions.api.serializers import (
-    ConversionPageSerializer,
     ConversionSerializer,
-    DocumentPageSerializer,
     DocumentSerializer,
 )
 from transactions.documents.access import record_download
 from transactions.documents.downloads import DocumentError, DocumentProblem, respond
-from transactions.documents.file_types import EXTENSIONS, UNKNOWN
 from transactions.keyset import KeysetRows, Owner
 from transactions.models import Document
-from users.api.errors import BAD_PATH, external_id_errors, user_not_found
+from users.api.errors import external_id_errors, user_not_found
 from users.api.views import UserView
 
 DOCUMENT_NOT_FOUND = "Document not found."
@@ -68,18 +61,6 @@ class TransactionList(UserRowList):
     serializer_class = ConversionSerializer
     rows = keyset.CONVERSIONS
 
-    @extend_schema(
-        operation_id="listTransactions",
-        tags=["Conversions"],
-        summary="List a user's conversions",
-        description="Newest first. Every conversion that existed when paging began is returned exactly once, whatever"
-        " is recorded meanwhile.",
-        parameters=schema.LIST_PARAMETERS,
-        responses={
-            200: success(ConversionPageSerializer, "A page of conversions.", schema.page_of(schema.CONVERSION)),
-            **error_responses(*schema.LIST_ERRORS),
-        },
-    )
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         return self.page(external_id)
 
@@ -90,17 +71,6 @@ class DocumentList(UserRowList):
     serializer_class = DocumentSerializer
     rows = keyset.DOCUMENTS
 
-    @extend_schema(
-        operation_id="listDocuments",
-        tags=["Documents"],
-        summary="List a user's documents",
-        description="Documents issued to the user about the account, newest first.",
-        parameters=schema.LIST_PARAMETERS,
-        responses={
-            200: success(DocumentPageSerializer, "A page of documents.", schema.page_of(schema.DOCUMENT)),
-            **error_responses(*schema.LIST_ERRORS),
-        },
-    )
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         return self.page(external_id)
 
@@ -108,21 +78,6 @@ class DocumentList(UserRowList):
 class DocumentFile(UserView):
     """/v1/users/{externalId}/documents/{documentId}."""
 
-    @extend_schema(
-        operation_id="getDocument",
-        tags=["Documents"],
-        summary="Download a document",
-        description="The file itself. The service verifies it while sending: if it is not the published file, the"
-        " connection is closed before the last byte. A response shorter than its Content-Length is not the document.",
-        parameters=schema.FILE_PARAMETERS,
-        responses={
-            # Some generators of clients go by the first that they know: it has to be one of bytes, not of text.
-            (200, UNKNOWN, *EXTENSIONS): OpenApiResponse(
-                OpenApiTypes.BINARY, "The file, with the content type of the list."
-            ),
-            **error_responses(BAD_PATH, NotFoundError(DOCUMENT_NOT_FOUND), user_not_found()),
-        },
-    )
     def get(self, request: PartnerRequest, external_id: str, document_id: str) -> HttpResponseBase:
         user = self.get_user()
         documents = Document.objects.filter(user_id=user.id, withdrawal=None)

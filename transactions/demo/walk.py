@@ -15,12 +15,26 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from psi import Client, Response
 from transactions.demo.receiver import Received, Receiver
 from transactions.models import DocumentType
-from users.api.schema import MOVED_HOUSE, NEW_USER
 
 MAX_BODY_SHOWN = 520
 # On a busy machine an event takes longer than the contract's 2 s.
 EVENT_SECONDS = 60
 POLL_SECONDS = 0.25
+NEW_USER: dict[str, Any] = {
+    "email": "ada@example.com",
+    "firstName": "Ada",
+    "lastName": "Byron",
+    "dateOfBirth": "1990-12-10",
+    "addressLine1": "100 King St W",
+    "addressLine2": "Suite 200",
+    "city": "Toronto",
+    "postalCode": "M5X 1A9",
+    "province": "ON",
+    "country": "CA",
+    "occupation": "Engineer",
+    "isCiroAffiliate": False,
+}
+MOVED_HOUSE = {"addressLine1": "1 Elgin St", "city": "Ottawa", "postalCode": "K1P 5W1"}
 
 
 class UnexpectedResponseError(Exception):

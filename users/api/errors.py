@@ -2,17 +2,11 @@
 
 from django.core.exceptions import ValidationError
 
-from partners.api import idempotency
-from partners.api.errors import ConflictError, FieldError, NotFoundError, UnprocessableEntityError, invalid_parameter
+from partners.api.errors import ConflictError, FieldError, NotFoundError, invalid_parameter
 from users.profile import field_rules
 
-# Examples for the OpenAPI document.
-BAD_PATH = invalid_parameter("externalId", field_rules.NOT_STRIPPED)
-BAD_EMAIL = invalid_parameter("email", field_rules.NOT_AN_EMAIL)
-KEY_REUSED = invalid_parameter("Idempotency-Key", idempotency.KEY_REUSED, "inconsistent")
 NOT_A_UUID = "Must be a UUID."
 BAD_REQUIREMENT_ID = invalid_parameter("requirementId", NOT_A_UUID)
-TOO_YOUNG = UnprocessableEntityError("The user must be at least 18 years old.")
 
 
 def external_id_taken() -> ConflictError:

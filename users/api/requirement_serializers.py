@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.fields import empty
 
@@ -21,7 +20,6 @@ from users.requirements.requirements import DEFAULT_DUE_DAYS
 _COLUMNS = {name: column for column, name in FIELD_NAMES.items()}
 
 
-@extend_schema_field({"type": "array", "items": {"type": "string"}, "uniqueItems": True})
 class FieldNamesField(serializers.Field[Any, Any, Any, Any]):
     """Columns of the profile as names of fields."""
 
@@ -39,42 +37,26 @@ class MessageField(serializers.CharField):
 class RequirementSerializer(serializers.Serializer[Any]):
     """What compliance needs about a user."""
 
-    requirementId = serializers.UUIDField(source="id", help_text="The service's identifier of the requirement.")
-    code = serializers.ChoiceField(
-        RequirementCode.values, help_text="What is needed. Values may be added: treat an unknown one as `other`."
-    )
-    fields = FieldNamesField(  # type: ignore[assignment]  # DRF keeps its own attribute of this name
-        help_text="The fields that an update must have, all in one, to answer it. Empty: it is answered by a note."
-    )
-    message = MessageField(
-        allow_null=True, max_length=MESSAGE_LENGTH, help_text="What compliance says of it, in English; null: nothing."
-    )
-    state = serializers.ChoiceField(
-        RequirementState.values,
-        help_text="`open` until you have answered, then `submitted`. A closed requirement is not listed.",
-    )
-    createdAt = InstantField(source="created_at", help_text="When compliance opened it.")
-    dueAt = InstantField(
-        source="due_at",
-        help_text="When the answer is due. When it passes, nothing happens by itself: compliance decides.",
-    )
+    requirementId = serializers.UUIDField(source="id")
+    code = serializers.ChoiceField(RequirementCode.values)
+    fields = FieldNamesField()  # type: ignore[assignment]  # DRF keeps its own attribute of this name
+    message = MessageField()
+    state = serializers.ChoiceField(RequirementState.values)
+    createdAt = InstantField(source="created_at")
+    dueAt = InstantField(source="due_at")
 
 
 class RequirementNoteSerializer(StrictSerializer[Any]):
     """A partner's note on a requirement."""
 
-    note = RuleField(
-        partial(json_rules.text_of_lines, longest=RESPONSE_LENGTH),
-        schema={"type": "string", "minLength": 1, "maxLength": RESPONSE_LENGTH, "pattern": r"^[\s\S]*\S[\s\S]*$"},
-        help_text="Your answer. Of control characters, only line breaks are allowed; white space around it is removed.",
-    )
+    note = RuleField(partial(json_rules.text_of_lines, longest=RESPONSE_LENGTH))
 
 
 class FieldNameField(RuleField):
     """The name of a field that an update takes, as its column."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(_column, schema={"type": "string"}, **kwargs)
+        super().__init__(_column, **kwargs)
 
 
 def _column(value: Any) -> str:
@@ -88,8 +70,7 @@ class OptionalMessageField(RuleField):
     """What compliance says to the partner; null means nothing."""
 
     def __init__(self, **kwargs: Any) -> None:
-        schema = {"type": ["string", "null"], "maxLength": MESSAGE_LENGTH}
-        super().__init__(_message, schema=schema, default="", **kwargs)
+        super().__init__(_message, default="", **kwargs)
 
     def run_validation(self, data: Any = empty) -> Any:
         """Validate null as the empty text; DRF would not call the rule."""
@@ -109,22 +90,12 @@ def _message(value: Any) -> str:
 class SimulatedRequirementSerializer(StrictSerializer[Any]):
     """A requirement of compliance, simulated."""
 
-    code = ChoiceField(RequirementCode, help_text="What is needed.")
+    code = ChoiceField(RequirementCode)
     fields = ItemsField(  # type: ignore[assignment]
         child=FieldNameField(),
         min_length=0,
         max_length=len(FIELD_NAMES),
         default=list,
-        help_text="Names of fields that an update takes; by default none.",
     )
-    message = OptionalMessageField(
-        help_text="What compliance says of it; by default nothing. Words that name a suspicion are refused, as staff's"
-        " are."
-    )
-    dueInDays = WholeNumberField(
-        lowest=1,
-        highest=MAX_DUE_DAYS,
-        source="due_in_days",
-        default=DEFAULT_DUE_DAYS,
-        help_text=f"In how many days the answer is due; by default {DEFAULT_DUE_DAYS}.",
-    )
+    message = OptionalMessageField()
+    dueInDays = WholeNumberField(lowest=1, highest=MAX_DUE_DAYS, source="due_in_days", default=DEFAULT_DUE_DAYS)

@@ -3,13 +3,11 @@
 from uuid import UUID
 
 from django.http import HttpResponse
-from drf_spectacular.utils import OpenApiExample, extend_schema
 
-from partners.api.errors import BadRequestError, ConflictError, FieldError
+from partners.api.errors import BadRequestError, FieldError
 from partners.api.request import PartnerRequest
-from partners.api.schema import error_responses, success
 from partners.uuids import is_uuid
-from users.api import errors, schema
+from users.api import errors
 from users.api.requirement_serializers import RequirementNoteSerializer, RequirementSerializer
 from users.api.views import UserView
 from users.models import Requirement
@@ -46,26 +44,6 @@ class RequirementResponses(UserView):
     response_serializer_class = RequirementSerializer
     refuse_signature_reuse = True
 
-    @extend_schema(
-        operation_id="respondToRequirement",
-        tags=["Requirements"],
-        summary="Answer a requirement with a note",
-        description="For what no field of the user holds, such as the source of funds; fields are answered by an update"
-        " that has them all. The requirement is then submitted, and takes further notes until compliance closes it."
-        " Without an Idempotency-Key, a signature is accepted once: sign a retry again.",
-        parameters=schema.REQUIREMENT_WRITE_PARAMETERS,
-        examples=[OpenApiExample("A note", value={"note": "Salary of the employer named."}, request_only=True)],
-        responses={
-            200: success(RequirementSerializer, "The requirement.", schema.REQUIREMENT | {"state": "submitted"}),
-            **error_responses(
-                *schema.USER_WRITE_ERRORS,
-                errors.BAD_REQUIREMENT_ID,
-                errors.requirement_not_found(),
-                ConflictError("This requirement is closed."),
-                writes=True,
-            ),
-        },
-    )
     def post(self, request: PartnerRequest, external_id: str, requirement_id: str) -> HttpResponse:
         return self.write()
 

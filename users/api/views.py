@@ -4,19 +4,17 @@ from functools import cached_property
 from typing import Any
 
 from django.http import HttpResponse
-from drf_spectacular.utils import OpenApiExample, extend_schema
 
 from partners.api.base import PartnerAPIView
 from partners.api.errors import ApiError, BadRequestError
 from partners.api.request import PartnerRequest
-from partners.api.schema import error_responses, success
 from partners.authentication.signatures import canonical_path
 from partners.db.statements import Query
 from users import queries
 from users import updates as profile
-from users.api import errors, schema
+from users.api import errors
 from users.api.pagination import UserPagination
-from users.api.serializers import CreatedUserSerializer, ListedUserSerializer, UserPageSerializer, UserSerializer
+from users.api.serializers import CreatedUserSerializer, ListedUserSerializer, UserSerializer
 from users.queries import NewUser, StoredUser, UserSummary
 from users.requirements.requirements import with_requirements
 
@@ -77,42 +75,11 @@ class UserCollection(PartnerAPIView):
             return None
         return queries.page(partner_id, self.paginator.status, self.paginator.start, self.paginator.count)
 
-    @extend_schema(
-        operation_id="listUsers",
-        tags=["Users"],
-        summary="List your users",
-        description="Newest first. Every user that existed when paging began is returned exactly once. It has no"
-        " personal data.",
-        parameters=schema.LIST_PARAMETERS,
-        responses={
-            200: success(UserPageSerializer, "A page of users.", schema.USER_PAGE),
-            **error_responses(*schema.LIST_ERRORS),
-        },
-    )
     def get(self, request: PartnerRequest) -> HttpResponse:
         self.paginator.require_valid()
         page = self.paginator.paginate_rows(self.get_rows())
         return self.paginator.get_paginated_response(ListedUserSerializer.items(page))
 
-    @extend_schema(
-        operation_id="createUser",
-        tags=["Users"],
-        summary="Register a user",
-        description="Registers a user under your own identifier. The status is pendingCompliance until compliance has"
-        " decided.",
-        parameters=[schema.IDEMPOTENCY_KEY, schema.LOCATION, schema.REPLAYED],
-        examples=[OpenApiExample("Registration", value=schema.NEW_USER, request_only=True)],
-        responses={
-            201: success(CreatedUserSerializer, "The user is registered.", schema.CREATED_USER),
-            **error_responses(
-                errors.BAD_EMAIL,
-                errors.KEY_REUSED,
-                errors.external_id_taken(),
-                errors.TOO_YOUNG,
-                writes=True,
-            ),
-        },
-    )
     def post(self, request: PartnerRequest) -> HttpResponse:
         return self.write()
 
@@ -135,38 +102,9 @@ class UserItem(UserView):
     serializer_class = response_serializer_class = UserSerializer
     refuse_signature_reuse = True
 
-    @extend_schema(
-        operation_id="getUser",
-        tags=["Users"],
-        summary="Get a user's status",
-        description="Returns the status of the user, which changes when compliance decides, and what compliance needs"
-        " from you. It has no personal data.",
-        parameters=[schema.EXTERNAL_ID_IN_PATH],
-        responses={
-            200: success(UserSerializer, "The status of the user.", schema.USER_SUMMARY),
-            **error_responses(errors.BAD_PATH, errors.user_not_found()),
-        },
-    )
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         return self.read(self.response_serializer_class(with_requirements(self.get_user())).data)
 
-    @extend_schema(
-        operation_id="updateUser",
-        tags=["Users"],
-        summary="Update a user",
-        description="Changes the fields of the body and leaves the others. An update that has every one of a"
-        " requirement's `fields`, with new values or the present ones, sets it to submitted. Without an"
-        " Idempotency-Key, a signature is accepted once: sign a retry again.",
-        parameters=schema.USER_WRITE_PARAMETERS,
-        examples=[
-            OpenApiExample("Moved house", value=schema.MOVED_HOUSE, request_only=True),
-            OpenApiExample("Nothing", value={}, request_only=True),
-        ],
-        responses={
-            200: success(UserSerializer, "The updated user.", schema.USER_SUMMARY),
-            **error_responses(errors.BAD_EMAIL, *schema.USER_WRITE_ERRORS, errors.TOO_YOUNG, writes=True),
-        },
-    )
     def patch(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         return self.write()
 

@@ -3,20 +3,34 @@
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from config.urls import api_urlpatterns
+from partners import uuids
+from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
+from partners.api.rule_fields import TextField
 from partners.api.sandbox.faults import Fault
 from partners.models import EventType
+from partners.models.webhooks import MAX_URL_LENGTH
 from partners.webhooks.deliveries import TEST_TYPE
+from sandbox.serializers import MAX_HOURS
 from tests import factories
 from tests.support import drift
 from tests.support.client import PartnerClient, in_process
+from transactions import keyset
+from transactions import patterns as import_patterns
+from transactions.api.serializers import MAX_ITEMS
+from transactions.documents import file_types
+from transactions.models import DocumentType
 from users.api.serializers import UserSerializer
+from users.models import RequirementCode, RequirementState, Status, User
+from users.models.status_reasons import StatusReason
+from users.profile.addresses import rules_for
+from users.profile.field_rules import COUNTRY_CODES
 
 DOCUMENT = drift.described().document
 resolve = drift.described().resolve
@@ -203,7 +217,7 @@ def test_every_method_of_every_route_is_described_and_the_reverse() -> None:
     # All but what leads nowhere.
     for pattern in api_urlpatterns[:-1]:
         path = re.sub(r"<str:(\w+)>", lambda name: f"{{{_camel_case(name[1])}}}", f"/{pattern.pattern}")
-        view = pattern.callback.view_class
+        view = cast("Any", pattern.callback).view_class
         methods = set(view.http_method_names) - {"options", "head"}
         routed |= {(path, method) for method in methods if hasattr(view, method)}
     assert {(path, method) for path, method, _ in operations()} == routed
@@ -211,6 +225,74 @@ def test_every_method_of_every_route_is_described_and_the_reverse() -> None:
 
 def _camel_case(name: str) -> str:
     return re.sub("_([a-z])", lambda letter: letter[1].upper(), name)
+
+
+SCHEMAS = DOCUMENT["components"]["schemas"]
+PARAMETERS = DOCUMENT["components"]["parameters"]
+NEW = SCHEMAS["NewUser"]
+AS_IN_CODE = {
+    "countries": (SCHEMAS["Country"]["enum"], sorted(COUNTRY_CODES)),
+    "document types": (SCHEMAS["DocumentType"]["enum"], DocumentType.values),
+    "event types": (SCHEMAS["EventType"]["enum"], EventType.values),
+    "requirement codes": (SCHEMAS["RequirementCode"]["enum"], RequirementCode.values),
+    "faults": (SCHEMAS["SandboxFault"]["enum"], [*Fault]),
+    "statuses": (SCHEMAS["UserStatus"]["enum"], Status.values),
+    "reasons": (SCHEMAS["UserSummary"]["properties"]["statusReason"]["x-extensible-enum"], StatusReason.values),
+    "document types, received": (SCHEMAS["Document"]["properties"]["type"]["x-extensible-enum"], DocumentType.values),
+    "requirement codes, received": (
+        SCHEMAS["Requirement"]["properties"]["code"]["x-extensible-enum"],
+        RequirementCode.values,
+    ),
+    "states of requirements": (
+        SCHEMAS["Requirement"]["properties"]["state"]["x-extensible-enum"],
+        RequirementState.values,
+    ),
+    "content types": (
+        SCHEMAS["Document"]["properties"]["contentType"]["x-extensible-enum"],
+        list(file_types.EXTENSIONS),
+    ),
+    "limit": (PARAMETERS["limit"]["schema"]["maximum"], MAX_LIMIT),
+    "default limit": (PARAMETERS["limit"]["schema"]["default"], DEFAULT_LIMIT),
+    "cursor": (PARAMETERS["cursor"]["schema"]["pattern"], keyset.CURSOR.pattern),
+    "amount": (SCHEMAS["Money"]["properties"]["amount"]["pattern"], f"^{import_patterns.DECIMAL}$"),
+    "currency": (SCHEMAS["Money"]["properties"]["currency"]["pattern"], f"^{import_patterns.CURRENCY}$"),
+    "conversionId": (
+        SCHEMAS["Conversion"]["properties"]["conversionId"]["pattern"],
+        f"^{import_patterns.CONVERSION_ID}$",
+    ),
+    "idempotency key": (PARAMETERS["Idempotency-Key"]["schema"]["pattern"], f"^{uuids.PATTERN}$"),
+    "fields": (list(NEW["properties"]), [name for name, one in UserSerializer().fields.items() if not one.read_only]),
+    "required": (NEW["required"], [name for name, one in UserSerializer().fields.items() if one.required]),
+    "changes": (list(SCHEMAS["UserChanges"]["properties"]), list(NEW["properties"])[1:]),
+    "overlap": (SCHEMAS["Overlap"]["properties"]["overlapHours"]["maximum"], MAX_HOURS),
+    "simulated at once": (SCHEMAS["SimulatedConversions"]["properties"]["items"]["maxItems"], MAX_ITEMS),
+    "webhook URL": (SCHEMAS["WebhookSettings"]["properties"]["url"]["maxLength"], MAX_URL_LENGTH),
+}
+
+
+@pytest.mark.parametrize(("described", "used"), AS_IN_CODE.values(), ids=AS_IN_CODE)
+def test_a_value_is_described_as_the_code_has_it(described: object, used: object) -> None:
+    assert described == used
+
+
+@pytest.mark.parametrize("schema", [NEW, SCHEMAS["UserChanges"]])
+def test_a_text_is_as_long_as_its_column(schema: Any) -> None:
+    texts = {name: one for name, one in UserSerializer().fields.items() if isinstance(one, TextField)}
+    assert len(texts) >= 7
+    columns: dict[str, Any] = {name: User._meta.get_field(str(one.source)) for name, one in texts.items()}
+    lengths = {name: column.max_length for name, column in columns.items()}
+    assert {name: schema["properties"][name]["maxLength"] for name in texts} == lengths
+
+
+@pytest.mark.parametrize(("country", "schema"), [("CA", NEW), ("US", NEW["else"])])
+def test_addresses_of_two_countries_are_described_as_their_rules(country: str, schema: Any) -> None:
+    rules = rules_for(country)
+    assert schema["if"]["properties"]["country"] == {"const": country}
+    assert rules.postal_code_form
+    form = rules.postal_code_form.pattern.removeprefix("^").removesuffix("$")
+    properties = schema["then"]["properties"]
+    assert properties["postalCode"]["pattern"] == f"^{form}$"
+    assert properties["province"]["enum"] == sorted({province.code for province in rules.provinces.values()})
 
 
 def test_every_error_of_the_contract_is_described_somewhere() -> None:
