@@ -1,7 +1,12 @@
 """The server's entry point: `python -m config.serve` serves config.wsgi on HOST:PORT, by granian with one worker."""
 
+import ctypes
 import socket
+import struct
 import sys
+import time
+from contextlib import suppress
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -25,6 +30,51 @@ HEAD_BUFFER_BYTES = 16 * 1024
 IDLE_SECONDS = 75
 # How long requests in progress may take when the service stops.
 STOPPING_SECONDS = 30
+# How long the worker may take to accept the connections that are there when the service stops.
+ACCEPTING_SECONDS = 0.5
+# Linux's options for classic BPF programs: which packets a socket gets, and which socket of a port gets a connection.
+_SO_ATTACH_FILTER, _SO_ATTACH_REUSEPORT_CBPF = 26, 51
+
+
+class Server(Granian):  # type: ignore[misc, valid-type]
+    """granian, which at its end accepts all connections that the kernel has completed.
+
+    It would reset those that wait to be accepted when it closes the port; a proxy cannot send such a POST again, as it
+    may have begun. So new connections are ignored for a moment first: the proxy makes them to another process.
+    """
+
+    def signal_handler_interrupt(self, *args: Any, **kwargs: Any) -> None:
+        """Receive SIGTERM or SIGINT."""
+        if sys.platform == "linux":
+            with suppress(OSError):
+                self.diversion = ignore_new_connections(settings.HOST, settings.PORT)
+                time.sleep(ACCEPTING_SECONDS)
+        super().signal_handler_interrupt(*args, **kwargs)
+
+
+def ignore_new_connections(host: str, port: int) -> socket.socket:
+    """Have the kernel give new connections to a socket that drops them, in place of the worker's; returns it.
+
+    It lies in main's process: it is gone when the service has ended, and connections are refused then.
+    """
+    one = socket.socket(_family(host))
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    one.bind((host, port))
+    _attach(one, _SO_ATTACH_FILTER, returns=0)
+    one.listen(1)
+    # The worker's is the port's first socket, this one the second.
+    _attach(one, _SO_ATTACH_REUSEPORT_CBPF, returns=1)
+    return one
+
+
+def _attach(one: socket.socket, option: int, *, returns: int) -> None:
+    """Attach a program of one instruction. returns: how much of a packet the socket gets, or the number of a socket."""
+    instruction = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, returns))
+    one.setsockopt(socket.SOL_SOCKET, option, struct.pack("HP", 1, ctypes.addressof(instruction)))
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 def main() -> None:
@@ -38,11 +88,11 @@ def main() -> None:
     host, port = settings.HOST, settings.PORT
     try:
         # granian would share the port with another granian.
-        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+        socket.create_server((host, port), family=_family(host)).close()
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (while attempting")[0]
         sys.exit(f"Configuration: HOST, PORT: cannot listen on {host}:{port}: {reason}.")
-    Granian(
+    Server(
         "config.wsgi:application",
         address=host,
         port=port,

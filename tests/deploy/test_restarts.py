@@ -180,7 +180,7 @@ def assert_no_write_is_lost_or_doubled(api: PartnerClient, partner: Partner, tal
     assert set(stored) == tally.created
 
 
-def test_a_rolling_restart_fails_at_most_a_write_each_time(
+def test_a_rolling_restart_fails_nothing(
     units: Units, front: Proxy, api: PartnerClient, partner: Partner
 ) -> None:
     with clients(front, api) as tally:
@@ -190,9 +190,7 @@ def test_a_rolling_restart_fails_at_most_a_write_each_time(
             units.restart(number)
     print(f"{2 * RESTARTS} restarts: {tally}")  # noqa: T201 - figures of a long run, shown with -s
     assert_no_write_is_lost_or_doubled(api, partner, tally)
-    # granian resets the connections that wait to be accepted when it closes the port; nginx repeats a GET elsewhere.
-    assert tally.failed.keys() <= {"POST 503"}
-    assert tally.failed.total() <= 2 * RESTARTS
+    assert not tally.failed
 
 
 def test_a_killed_unit_fails_only_writes_in_progress(

@@ -93,7 +93,7 @@ def test_the_units_for_staff_differ_in_nothing_but_their_names() -> None:
     assert serve == staff
 
 
-def test_a_unit_waits_until_the_service_is_ready(installed: Path) -> None:
+def test_a_unit_waits_until_the_process_responds(installed: Path) -> None:
     unit = (installed / "psi-serve@.service").read_text()
     found = re.search(r"^ExecStartPost=/usr/bin/curl ((?:.*\\\n)*.*)$", unit, re.MULTILINE)
     assert found
@@ -102,7 +102,7 @@ def test_a_unit_waits_until_the_service_is_ready(installed: Path) -> None:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self.send_response(next(statuses) if self.path == "/readyz" else HTTPStatus.NOT_FOUND)
+            self.send_response(next(statuses) if self.path == "/livez" else HTTPStatus.NOT_FOUND)
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
