@@ -9,11 +9,8 @@ from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
 
 from partners.monitoring import health
-from partners.monitoring.database_gauges import DatabaseCollector, sessions
-from partners.monitoring.redis_gauge import RedisCollector
+from partners.monitoring.gauges import DatabaseCollector, RedisCollector, feeds_and_purge, sessions, webhooks
 from partners.monitoring.request_context import request_context
-from partners.monitoring.service_gauges import feeds_and_purge
-from partners.webhooks.metrics import webhooks
 from transactions.imports.metrics import imports
 from users.cases.metrics import cases
 from users.decisions.metrics import proposals

@@ -20,7 +20,6 @@ from partners.api.errors import invalid_parameter
 from partners.api.request import PartnerRequest
 from partners.authentication.signature_authentication import AuthenticationFailure, unauthorized
 from partners.db import history_context, statements
-from partners.db.advisory_locks import AdvisoryLock
 from partners.db.statements import Query
 from partners.uuids import is_uuid
 
@@ -32,9 +31,10 @@ NOT_A_UUID = "Must be a UUID of 36 characters, such as 0b8e5d1c-7a52-4c0e-9a0f-2
 NOT_STORED = "Not allowed here: the response holds a secret, and is never stored."
 
 
-# Also held by a look-up, which so waits for the writes that have begun.
-_LOCK_KEY = f"""
-    SELECT pg_advisory_xact_lock({AdvisoryLock.IDEMPOTENCY_KEY:d}, hashtext(%s::bigint || '/' || %s::text))"""
+# Also held by a look-up, which so waits for the writes that have begun. The first number of an advisory lock is its
+# kind: 1 for these, 2 for feeds (partners/sql/partners_place_events.sql). Two versions of the service share them.
+_LOCK_KEY = """
+    SELECT pg_advisory_xact_lock(1, hashtext(%s::bigint || '/' || %s::text))"""
 _LOCK_KEY_FOR_WRITE = f"{_LOCK_KEY}, {history_context.SET_CONTEXT}"
 _FIND_RESPONSE = """
     SELECT fingerprint, status, body, location

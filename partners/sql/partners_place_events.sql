@@ -6,8 +6,8 @@
 -- the partner, nothing is placed. A failure undoes all but the mark that the feed is stopped, and is returned: its
 -- SQLSTATE, and the constraint.
 --
--- The lock ends with the one statement that calls it, whatever becomes of the caller. 2: FEED in
--- partners/db/advisory_locks.py.
+-- The lock ends with the one statement that calls it, whatever becomes of the caller. 2: the kind
+-- of these locks; 1 are those of idempotency keys (partners/api/idempotency.py).
 CREATE OR REPLACE FUNCTION partners_place_events(partner bigint, entries bigint[], OUT placed bigint, OUT failure text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE

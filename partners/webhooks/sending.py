@@ -12,22 +12,22 @@ import asyncio
 import socket
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import structlog
 from aiohappyeyeballs import start_connection
 from django.conf import settings
 from django.core.exceptions import ValidationError
+from standardwebhooks.webhooks import Webhook
 
 from partners.webhooks import addresses
-from partners.webhooks.attempt_headers import attempt_headers
 from partners.webhooks.http_response import MAX_HEAD_BYTES, Head, MalformedResponseError, read_head, skip_body
 from partners.webhooks.leases import Lease
-from partners.webhooks.results import Outcome
-from partners.webhooks.schedule import parse_retry_after
+from partners.webhooks.results import Outcome, parse_retry_after
 
 log = structlog.get_logger("partners.webhooks.sending")
 
@@ -60,6 +60,19 @@ _CERTIFICATE_ERRORS = {
     19: "tlsIssuer",
     62: "tlsName",
 }
+
+
+def attempt_headers(*, event_id: UUID, at: datetime, body: str, secrets: Iterable[str]) -> dict[str, str]:
+    """Return the headers that verify a body, as Standard Webhooks 1.0 has them (contract, section 10).
+
+    at: the time of the attempt. secrets: each signs, newest first.
+    """
+    signatures = [Webhook(secret).sign(str(event_id), at.astimezone(UTC), body) for secret in secrets]
+    return {
+        "webhook-id": str(event_id),
+        "webhook-timestamp": str(int(at.timestamp())),
+        "webhook-signature": " ".join(signatures),
+    }
 
 
 class Sender:

@@ -10,7 +10,7 @@ from django.db import connection
 
 from partners.events import feed
 from partners.events.feed import DEFAULT_ROWS, MAX_ROWS
-from partners.events.pagination import CURSOR_TOO_OLD
+from partners.events.views import CURSOR_TOO_OLD
 from partners.models import Event, EventFeed, Partner
 from partners.retention import EVENTS_KEPT
 from tests import factories

@@ -14,7 +14,7 @@ from partners.db import serving_role
 from partners.events import relay
 from partners.events.relay import Relay
 from partners.models import Event, Partner
-from partners.monitoring.service_gauges import feeds_and_purge
+from partners.monitoring.gauges import feeds_and_purge
 from tests import factories
 from tests.conftest import database_url
 from tests.support.events import place_events

@@ -10,7 +10,7 @@ from prometheus_client.samples import Sample
 from pytest_django.fixtures import Settings
 
 from partners.models import Partner
-from partners.monitoring.redis_gauge import RedisCollector
+from partners.monitoring.gauges import RedisCollector
 from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.watched import Watched, wait_until, watched

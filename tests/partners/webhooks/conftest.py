@@ -16,7 +16,7 @@ from django.conf import settings
 
 from partners.models import Partner, WebhookEndpoint
 from partners.webhooks import delivering as deliverer_module
-from partners.webhooks import endpoints, leases, schedule, sending
+from partners.webhooks import endpoints, leases, results, sending
 from partners.webhooks.delivering import Deliverer
 from tests.live.conftest import production
 from tests.support import drift
@@ -68,7 +68,7 @@ def no_other_endpoint(committed_partner: Partner) -> None:
 @pytest.fixture
 def late_retries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have second attempts wait for an hour, longer than any test takes."""
-    monkeypatch.setattr(schedule, "DELAYS", (timedelta(hours=1), *schedule.DELAYS[1:]))
+    monkeypatch.setattr(results, "DELAYS", (timedelta(hours=1), *results.DELAYS[1:]))
 
 
 @pytest.fixture

@@ -8,9 +8,8 @@ from django.utils import timezone
 from partners.db import serving_role
 from partners.events.relay import Relay
 from partners.models import Partner, WebhookEndpoint
-from partners.monitoring.service_gauges import feeds_and_purge
+from partners.monitoring.gauges import feeds_and_purge, webhooks
 from partners.webhooks import endpoints
-from partners.webhooks.metrics import webhooks
 from tests.conftest import database_url
 from tests.factories import UserFactory, WebhookDeliveryFactory, WebhookEndpointFactory
 from users.models import Status

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from partners.webhooks.schedule import delay_after, parse_retry_after
+from partners.webhooks.results import delay_after, parse_retry_after
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 36_000]

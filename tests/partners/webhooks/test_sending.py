@@ -25,10 +25,9 @@ from cryptography.x509.oid import NameOID
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from partners.webhooks import http_response, sending
-from partners.webhooks.attempt_headers import attempt_headers
 from partners.webhooks.leases import Lease
 from partners.webhooks.results import Outcome
-from partners.webhooks.sending import Sender
+from partners.webhooks.sending import Sender, attempt_headers
 from tests.support.receiver import Authority, Receiver, Reply
 from tests.support.timeouts import WAIT_SECONDS
 

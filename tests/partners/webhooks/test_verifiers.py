@@ -12,8 +12,8 @@ import pytest
 
 from partners.models import Partner
 from partners.webhooks import endpoints
-from partners.webhooks.attempt_headers import attempt_headers
 from partners.webhooks.delivering import send_test
+from partners.webhooks.sending import attempt_headers
 from tests.examples.languages import require, require_npm_packages
 from tests.support.receiver import Receiver
 

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, example, given, settings
 from partners.models import WebhookDelivery, WebhookEndpoint
 from partners.refusals import RefusedError
 from partners.webhooks import fan_out, leases
-from partners.webhooks.attempt_headers import attempt_headers
+from partners.webhooks.sending import attempt_headers
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.events import place_events

@@ -1,0 +1,139 @@
+"""Gauges that are read from the database and from Redis at each scrape, whichever machine serves or sends."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+
+import psycopg
+from django.conf import settings
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from psycopg.errors import UndefinedTable
+
+from partners.models import RECEIVES_EVENTS, AuditEntry
+from partners.monitoring.probes import TIMEOUT_SECONDS, Probe, Session, connect, ping_redis
+
+Source = Callable[[Session], Iterable[Metric]]
+
+_SESSIONS = """
+    SELECT coalesce(state, 'unknown'), count(*) FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name ~ '^partner-service(-deliverer)?$' GROUP BY 1
+"""
+_FEED_LAG = """
+    SELECT greatest(0, extract(epoch FROM now() - created_at))::float8 FROM partners_outboxentry ORDER BY id LIMIT 1
+"""
+_STOPPED = """
+    SELECT slug, 1 FROM partners_eventfeed JOIN partners_partner ON id = partner_id WHERE stopped_at IS NOT NULL
+"""
+_PURGED = f"""
+    SELECT extract(epoch FROM at)::float8 FROM partners_auditentry
+     WHERE object = 'purge_expired' AND action = '{AuditEntry.COMMAND_RUN}' ORDER BY at DESC, id DESC LIMIT 1
+"""
+# Those of active endpoints of enabled partners; of each, the index gives its first.
+_DELIVERIES = f"""
+    SELECT count(failing_since), coalesce(sum(pending), 0)::bigint,
+           coalesce(max(extract(epoch FROM now() - due)), 0)::float8
+      FROM (SELECT failing_since,
+                   (SELECT count(*) FROM partners_webhookdelivery
+                     WHERE endpoint_id = endpoint.id AND state = 'pending') AS pending,
+                   (SELECT min(next_attempt_at) FROM partners_webhookdelivery
+                     WHERE endpoint_id = endpoint.id AND state = 'pending' AND next_attempt_at <= now()) AS due
+              FROM partners_webhookendpoint endpoint
+             WHERE {RECEIVES_EVENTS}) AS endpoints
+"""
+_DISABLED = """
+    SELECT disabled_reason, count(*) FROM partners_webhookendpoint
+     WHERE disabled_reason <> '' AND removed_at IS NULL GROUP BY 1
+"""
+
+
+def _labelled(database: Session, name: str, text: str, label: str, statement: str) -> Metric:
+    """A gauge of a statement's rows: the value of the label, and the number."""
+    gauge = GaugeMetricFamily(name, text, labels=[label])
+    for value, number in database.execute(statement).fetchall():
+        gauge.add_metric([value], number)
+    return gauge
+
+
+def sessions(database: Session) -> list[Metric]:
+    """The service's sessions with this database, those of other machines included."""
+    return [
+        _labelled(database, "psi_database_sessions", "The service's sessions with the database.", "state", _SESSIONS)
+    ]
+
+
+def feeds_and_purge(database: Session) -> list[Metric]:
+    """The lag of the feeds, those that stopped, and the last purge, if it ever ran to its end."""
+    (lag,) = database.execute(_FEED_LAG).fetchone() or (0.0,)
+    (purged,) = database.execute(_PURGED).fetchone() or (None,)
+    text = "The age of the oldest event that is not in its feed."
+    found: list[Metric] = [
+        _labelled(database, "psi_event_feed_stopped", "Feeds that a failure stopped.", "partner", _STOPPED),
+        GaugeMetricFamily("psi_event_feed_lag_seconds", text, value=lag),
+    ]
+    if purged is not None:
+        name = "psi_purge_ended_timestamp_seconds"
+        found.append(GaugeMetricFamily(name, "When purge_expired last ran to its end.", value=purged))
+    return found
+
+
+def webhooks(database: Session) -> list[Metric]:
+    """Deliveries that wait, failing and disabled endpoints."""
+    failing, pending, seconds = database.execute(_DELIVERIES).fetchone() or (0, 0, 0.0)
+    text = "How long the oldest delivery has been due."
+    return [
+        _labelled(database, "psi_webhooks_disabled", "Disabled webhooks.", "reason", _DISABLED),
+        GaugeMetricFamily("psi_webhooks_failing", "Active webhooks whose latest attempt failed.", value=failing),
+        GaugeMetricFamily("psi_webhook_deliveries_pending", "Deliveries to active webhooks.", value=pending),
+        GaugeMetricFamily("psi_webhook_oldest_due_seconds", text, value=seconds),
+    ]
+
+
+class DatabaseCollector(Collector):
+    """Gauges from several sources, and whether the database responded in time."""
+
+    def __init__(self, *sources: Source) -> None:
+        self._sources = sources
+        self._probe = Probe(self._read)
+
+    def describe(self) -> list[Metric]:
+        """No metrics: registering this reads nothing."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """The gauges; only `psi_database_up` (0) if the database does not respond."""
+        gauges: list[Metric] | None = None
+        with suppress(TimeoutError, psycopg.Error):
+            gauges = self._probe.start().result(TIMEOUT_SECONDS)
+        is_up = gauges is not None
+        yield GaugeMetricFamily("psi_database_up", "Whether the database responded to this scrape.", value=is_up)
+        yield from gauges or ()
+
+    def _read(self) -> list[Metric]:
+        gauges: list[Metric] = []
+        with connect() as database:
+            for source in self._sources:
+                with suppress(UndefinedTable):  # not migrated yet
+                    gauges += source(database)
+        return gauges
+
+
+class RedisCollector(Collector):
+    """`psi_redis_up`; nothing where REDIS_URL is empty."""
+
+    def __init__(self) -> None:
+        self._probe = Probe(ping_redis)
+
+    def describe(self) -> list[Metric]:
+        """No metrics: registering this asks nothing."""
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        """1 if Redis answered within TIMEOUT_SECONDS, else 0."""
+        if not settings.REDIS_URL:
+            return
+        try:
+            self._probe.start().result(TIMEOUT_SECONDS)
+            is_up = True
+        except Exception:  # noqa: BLE001 - whatever it is, Redis did not answer
+            is_up = False
+        yield GaugeMetricFamily("psi_redis_up", "Whether Redis responded to this scrape.", value=is_up)
