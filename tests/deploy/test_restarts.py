@@ -180,9 +180,7 @@ def assert_no_write_is_lost_or_doubled(api: PartnerClient, partner: Partner, tal
     assert set(stored) == tally.created
 
 
-def test_a_rolling_restart_fails_nothing(
-    units: Units, front: Proxy, api: PartnerClient, partner: Partner
-) -> None:
+def test_a_rolling_restart_fails_nothing(units: Units, front: Proxy, api: PartnerClient, partner: Partner) -> None:
     with clients(front, api) as tally:
         for number in [0, 1] * RESTARTS:
             enough = tally.responses + BETWEEN
