@@ -279,8 +279,49 @@ def test_words_that_tip_off_are_found(message: str) -> None:
 @pytest.mark.parametrize(
     "message",
     [
+        *(
+            "po\u20ddlice",
+            "f\u20e3raud",
+            "pol1ce",
+            "po1ice",
+            "2FRAUD",
+            "FRAUD2",
+            "fr4ud",
+            "fr@ud",
+            "p0l1c3",
+            "5anction",
+        ),
+        *(
+            "F1NTRAC",
+            "\u1d18\u1d0f\u029f\u026a\u1d04\u1d07",
+            "\ua731\u1d1b\u0280",
+            "susp1c10us",
+            "pol\u0131ce",
+            "fr\u0251ud",
+            "terror1sm",
+            "bl4nchiment",
+        ),
+    ],
+)
+def test_forbidden_words_are_found_behind_marks_digits_and_small_capitals(message: str) -> None:
+    assert forbidden_words(f"We ask because of {message} here.")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
         *("The postal code is not in the province.", "King Street", "Strong", "strategy", "restrict", "a list"),
         *("12 Main str.", "str", "dod", "the policy", "policies", "a pepper", "enquire", "exposed brick"),
+        *(
+            "Unit 5, 12 King Street",
+            "A1A 1A1",
+            "2026-11-26",
+            "$1,000",
+            "Send both!",
+            "ada@example.com",
+            "H3Z 2Y7",
+            "100 %",
+        ),
         *("Surveillance cameras", "watch the list of papers", "blanc", "defrayed", "canaféte", "terrain"),
     ],
 )
