@@ -9,8 +9,6 @@ STAMP := $(VENV)/.installed
 NPM_STAMP := .local/npm/.installed
 # Generators of clients, apart: they are large, and have nothing to do with the service's packages.
 GENERATORS_STAMP := .local/generators/.installed
-# Where `make client-types` writes.
-TYPES := clients
 MANAGE := $(BIN)/python manage.py
 # Tests often wait for PostgreSQL or other processes: one process more than there are processors, at most six. Those of a
 # file stay together, as they share what the first one made. The files with fewest tests would come last, of which many
@@ -23,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE =
 # Two rules install into one folder.
 .NOTPARALLEL:
 
-.PHONY: help install demo serve test test-pythons examples-test generated-test long-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format client-types openapi-lint messages lock size clean
+.PHONY: help install demo serve test test-pythons examples-test generated-test long-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi-lint messages lock size clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
@@ -79,7 +77,7 @@ chaos: install ## partners whose connections are lost at random; CHAOS_RUNS (200
 examples-test: install ## the documentation's examples in all languages; skips those whose programs are missing
 	$(BIN)/python -m pytest $(PARALLEL) tests/examples
 
-generated-test: install $(GENERATORS_STAMP) $(NPM_STAMP) ## clients made of the description by generators, in Go, PHP and Python
+generated-test: install $(GENERATORS_STAMP) $(NPM_STAMP) ## clients made of the description by generators, in Python, TypeScript, PHP and Go
 	@command -v java > /dev/null || { echo "generated-test needs Java on the PATH: apt-get install default-jdk-headless" >&2; exit 1; }
 	$(BIN)/python -m pytest tests/generated
 
@@ -127,18 +125,6 @@ lint: install ## format, lint, types, layers, migrations, deployment check
 format: install ## ruff's formats and fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-
-# `string & {}` lets an editor complete the known values of an enumeration to which values may be added.
-client-types: install $(GENERATORS_STAMP) $(NPM_STAMP) ## the types of the clients from docs/openapi.yaml, into TYPES (clients), and their CommonJS; needs npm
-	$(BIN)/python clients/schemas.py > .local/schemas.json
-	$(dir $(GENERATORS_STAMP))bin/datamodel-codegen --input .local/schemas.json --input-file-type openapi \
-	  --output-model-type typing.TypedDict --target-python-version 3.11 --enum-field-as-literal all \
-	  --no-use-closed-typed-dict --use-schema-description --use-field-description --formatters builtin \
-	  --custom-file-header '"""What is sent and received, made by `make client-types`: do not edit."""' \
-	  --output "$(TYPES)/python/src/psi/types.py"
-	cd .local/npm && npx openapi-typescript ../schemas.json --root-types --root-types-no-schema-prefix -o types.d.mts
-	sed -E 's/("\)?) \| string/\1 | (string \& {})/' .local/npm/types.d.mts > "$(TYPES)/node/types.d.mts"
-	@[ "$(TYPES)" != clients ] || $(BIN)/python clients/commonjs.py
 
 openapi-lint: $(NPM_STAMP) ## Redocly, Spectral and openapi-typescript on docs/openapi.yaml; needs npm and Node.js 20.19
 	cd .local/npm && REDOCLY_TELEMETRY=off npx redocly lint --max-problems 1 ../../docs/openapi.yaml 2>&1 | tee redocly.txt \

@@ -20,7 +20,6 @@ urlpatterns = [
     path("docs/keys", views.keys, name="docs_keys"),
     path("docs/verify.py", views.verify_py, name="docs_verify"),
     path("docs/examples/<str:name>", views.example, name="docs_example"),
-    path("docs/clients/<str:name>", views.client_package, name="docs_client_package"),
     path("docs/<path:name>.md", views.markdown, name="docs_markdown"),
     # The docs' own 404 page. A prefix, because `.` does not match a line feed.
     re_path(r"^docs/", views.not_found),

@@ -9,8 +9,8 @@ from django.views.decorators.http import require_safe
 
 from partners.evidence import VERIFY
 from partners.evidence.keys import published as published_key
-from portal import client_packages, site
 from portal import search as search_page
+from portal import site
 from portal.guide import changelog as changelog_page
 from portal.guide import example_files
 from portal.guide import go_live as go_live_page
@@ -112,14 +112,6 @@ def example(request: HttpRequest, name: str) -> HttpResponse:
     if path is None:
         return not_found(request)
     return public(path.read_bytes(), _TEXT, disposition=f'inline; filename="{name}"')
-
-
-@require_safe
-def client_package(request: HttpRequest, name: str) -> HttpResponse:
-    """A client package, as an archive."""
-    if name not in client_packages.PACKAGES:
-        return not_found(request)
-    return public(client_packages.archive(name), "application/gzip", disposition=f'attachment; filename="{name}"')
 
 
 def not_found(_request: HttpRequest) -> HttpResponse:

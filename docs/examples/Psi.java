@@ -35,6 +35,7 @@ import javax.crypto.spec.SecretKeySpec;
 public final class Psi {
     private static final Pattern ESCAPE = Pattern.compile("%([0-9A-Fa-f]{2})");
     private static final Pattern TO_ENCODE = Pattern.compile("[^A-Za-z0-9\\-._~]");
+    private static final Pattern BASE_URL = Pattern.compile("(?i)https?://[^/?#@\\\\\\s]+(/[^?#\\\\\\s]*)?");
     // It follows no redirects, which could take the key to another host.
     private static final HttpClient CLIENT =
             HttpClient.newBuilder().connectTimeout(Duration.ofSeconds(30)).build();
@@ -100,15 +101,20 @@ public final class Psi {
      * @param body JSON, sent as it is signed, byte for byte
      * @param idempotencyKey if null, a new one for a write
      * @throws IOException if there is no whole response
-     * @throws IllegalStateException if a setting is missing
+     * @throws IllegalStateException if a setting is missing or malformed
      */
     static HttpResponse<byte[]> send(String method, String target, String body, String idempotencyKey)
             throws GeneralSecurityException, IOException, InterruptedException {
+        String baseUrl = setting("PSI_BASE_URL").replaceAll("/+$", "");
+        if (!BASE_URL.matcher(baseUrl).matches() || baseUrl.endsWith("/v1")) {
+            throw new IllegalStateException(
+                    "PSI_BASE_URL is not like https://partners.example: no /v1, ?, #, user name or password");
+        }
         boolean isWrite = Set.of("POST", "PATCH").contains(method);
         String key = idempotencyKey != null ? idempotencyKey : isWrite ? UUID.randomUUID().toString() : "";
         String timestamp = Instant.now().toString();
         String canonical = canonicalRequest(method, target, timestamp, key, body.getBytes(UTF_8));
-        var request = HttpRequest.newBuilder(URI.create(setting("PSI_BASE_URL").replaceAll("/+$", "") + target))
+        var request = HttpRequest.newBuilder(URI.create(baseUrl + target))
                 .method(method, body.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(body))
                 .timeout(Duration.ofSeconds(30))
                 .header("X-Api-Key", setting("PSI_API_KEY"))

@@ -29,6 +29,8 @@ var errNotUTF8 = errors.New("path and query, percent-decoded, must be UTF-8")
 
 var escape = regexp.MustCompile("%[0-9A-Fa-f]{2}")
 
+var baseURL = regexp.MustCompile(`^(?i)https?://[^/?#@\\\s]+(/[^?#\\\s]*)?$`)
+
 // client follows no redirects, which could take the key to another host.
 var client = http.Client{
 	Timeout:       30 * time.Second,
@@ -108,6 +110,10 @@ func Send(method, target, body, idempotencyKey string) (*http.Response, error) {
 			return nil, errors.New(name + " is not set")
 		}
 	}
+	base := strings.TrimRight(os.Getenv("PSI_BASE_URL"), "/")
+	if !baseURL.MatchString(base) || strings.HasSuffix(base, "/v1") {
+		return nil, errors.New("PSI_BASE_URL is not like https://partners.example: no /v1, ?, #, user name or password")
+	}
 	isWrite := method == http.MethodPost || method == http.MethodPatch
 	if idempotencyKey == "" && isWrite {
 		idempotencyKey = newUUID()
@@ -117,7 +123,6 @@ func Send(method, target, body, idempotencyKey string) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	base := strings.TrimRight(os.Getenv("PSI_BASE_URL"), "/")
 	request, err := http.NewRequest(method, base+target, strings.NewReader(body))
 	if err != nil {
 		return nil, err

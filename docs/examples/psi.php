@@ -75,6 +75,10 @@ function sign(string $secret, string $canonical): string
  */
 function send(string $method, string $target, string $body = '', string $idempotencyKey = ''): array
 {
+    $baseUrl = rtrim(setting('PSI_BASE_URL'), '/');
+    if (!preg_match('~^https?://[^/?#@\\\\\s]+(/[^?#\\\\\s]*)?$~Di', $baseUrl) || str_ends_with($baseUrl, '/v1')) {
+        throw new \RuntimeException('PSI_BASE_URL is not like https://partners.example: no /v1, ?, #, user name or password');
+    }
     $isWrite = in_array($method, ['POST', 'PATCH'], true);
     $key = $idempotencyKey ?: ($isWrite ? uuid() : '');
     $timestamp = gmdate('Y-m-d\TH:i:s\Z');
@@ -86,7 +90,7 @@ function send(string $method, string $target, string $body = '', string $idempot
         ...($key ? ["Idempotency-Key: $key"] : []),
         ...($isWrite ? ['Content-Type: application/json'] : []),
     ];
-    $stream = @fopen(rtrim(setting('PSI_BASE_URL'), '/') . $target, 'r', false, stream_context_create(['http' => [
+    $stream = @fopen($baseUrl . $target, 'r', false, stream_context_create(['http' => [
         'method' => $method,
         'header' => $headers,
         'content' => $body,

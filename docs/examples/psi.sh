@@ -83,9 +83,14 @@ psi_uuid() {
 # FILE: gets the body instead of psi_body, which cannot contain NUL. HEADER: not signed, as 'X-Sandbox-Fault: slow'.
 psi_send() {
   local method=$1 target=$2 body=${3-} key=${4-} file=${5-} timestamp canonical signature response setting
+  local base_url='^https?://[^[:space:]/?#@\]+(/[^[:space:]?#\]*)?$'
   for setting in PSI_BASE_URL PSI_API_KEY PSI_SECRET; do
     [[ -n ${!setting-} ]] || { echo "$setting is not set" >&2; return 2; }
   done
+  if [[ ! $PSI_BASE_URL =~ $base_url || $PSI_BASE_URL =~ /v1/*$ ]]; then
+    echo 'PSI_BASE_URL is not like https://partners.example: no /v1, ?, #, user name or password' >&2
+    return 2
+  fi
   local headers=("${@:6}" "X-Api-Key: $PSI_API_KEY") options=(--request "$method")
   if [[ -n $file ]]; then options+=(--dump-header - --output "$file"); else options+=(--include); fi
   if [[ $method == POST || $method == PATCH ]]; then
@@ -112,7 +117,7 @@ psi_send() {
 }
 
 # Command line: sends one request and writes the response. Exit status 0 for a 2xx.
-if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
+if [[ ${BASH_SOURCE[0]-} == "$0" ]]; then
   set -eo pipefail
   : "${1:?is METHOD, then PATH [JSON]}" "${2:?is PATH, then [JSON]}"
   file=$(mktemp)

@@ -47,7 +47,7 @@ def files() -> dict[str, Path]:
 
 
 def clients() -> list[Sample]:
-    """Return the whole clients, one in each language and two in Python."""
+    """Return the whole clients, one in each language."""
     return _samples({name: path for name, path in files().items() if name in _PACKAGED or path.parent == FOLDER})
 
 
@@ -68,8 +68,6 @@ def _samples(found: dict[str, Path]) -> list[Sample]:
 
 def _sample(name: str, path: Path) -> Sample:
     language, syntax = LANGUAGES[path.suffix]
-    # A second client in one language is named for the library that it needs.
-    _, _, library = path.stem.partition("_") if path.parent == FOLDER else ("", "", "")
     text = path.read_text()
     href = reverse("docs_example", args=[name])
-    return Sample(name, f"{language} ({library})" if library else language, syntax, text, text.count("\n"), href)
+    return Sample(name, language, syntax, text, text.count("\n"), href)

@@ -1,16 +1,19 @@
 """What tests of the examples share: a folder to run them in, a live service, and a gateway before it."""
 
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pytest_django import Settings
 
-from partners.models import Partner
+from partners.models import Mode, Partner
 from tests import factories
 from tests.examples.calling import Access
+from tests.examples.driven import DrivenClient
 from tests.examples.gateway import Gateway, gateway_before
-from tests.examples.languages import Workshop, workshop
+from tests.examples.languages import Language, Workshop, workshop
 from tests.live.conftest import Server, start_server
 from tests.support.client import PartnerClient
 from tests.support.documents import stored_at
@@ -64,3 +67,26 @@ def user(client: PartnerClient, committed_partner: Partner, kept: Path, settings
 def access(server: Server, client: PartnerClient) -> Access:
     """The service itself, with no gateway in between."""
     return Access(f"http://127.0.0.1:{server.port}", client.api_key, client.secret)
+
+
+@pytest.fixture
+def driven(place: Workshop, language: Language, access: Access) -> DrivenClient:
+    """A client of the service."""
+    return DrivenClient(place.built(language), language, access)
+
+
+@pytest.fixture
+def through(driven: DrivenClient, gateway: Gateway) -> DrivenClient:
+    """A client that reaches the service through the gateway."""
+    access = Access(gateway.url, driven.access.api_key, driven.access.secret)
+    return DrivenClient(driven.place, driven.language, access)
+
+
+@pytest.fixture
+def sandbox(driven: DrivenClient, server: Server, django_db_blocker: Any) -> Iterator[DrivenClient]:
+    """A client of a sandbox partner."""
+    with django_db_blocker.unblock():
+        partner = factories.PartnerFactory.create(slug=f"sandbox-{uuid.uuid4().hex[:8]}", mode=Mode.SANDBOX)
+        key = factories.client_of(partner, server.transport)
+        access = Access(driven.access.base_url, key.api_key, key.secret)
+        yield DrivenClient(driven.place, driven.language, access)

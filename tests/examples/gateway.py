@@ -13,6 +13,10 @@ from tests.support.client import Headers, Response, Transport
 
 PREFIX = "/gateway"
 PASSED_ON = {"x-api-key", "x-request-timestamp", "x-request-signature", "idempotency-key", "content-type"}
+RETURNED = (
+    *("Content-Type", "Content-Length", "Content-Disposition", "Retry-After", "Location"),
+    *("X-Request-Id", "Idempotent-Replayed"),
+)
 
 # "lost": the service has done it, and the response does not arrive; "cut": all but its last byte does; "spoilt": its
 # last byte is another. A number: the gateway's own response. None: nothing befalls it.
@@ -67,7 +71,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def reply(self, response: Response) -> None:
         self.send_response(response.status)
-        for name in ("Content-Type", "Content-Length", "Retry-After", "Location"):
+        for name in RETURNED:
             if (value := response.header(name)) is not None:
                 self.send_header(name, value)
         self.end_headers()

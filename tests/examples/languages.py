@@ -35,7 +35,8 @@ ENVIRONMENT = {
 
 @dataclass(frozen=True)
 class Language:
-    """A language. needs: its programs. builds: what compiles it; client, driver: what runs the two."""
+    """A language. needs: its programs. builds: what compiles it; client, driver: what runs the two. client: nothing
+    where the client is a module alone."""
 
     name: str
     needs: Sequence[str]
@@ -47,8 +48,8 @@ class Language:
         return self.name
 
 
-PYTHON = Language("python", [sys.executable], (sys.executable, "psi.py"), (sys.executable, "vectors.py"))
-NODE = Language("node", ["node"], ("node", "psi.mjs"), ("node", "vectors.mjs"))
+PYTHON = Language("python", [sys.executable], (), (sys.executable, "vectors.py"))
+NODE = Language("node", ["node"], (), ("node", "vectors.mjs"))
 BASH = Language("bash", ["bash", "openssl", "curl"], ("bash", "psi.sh"), ("bash", "vectors.sh"))
 PHP = Language("php", ["php"], ("php", "psi.php"), ("php", "vectors.php"))
 # For a program that runs for a moment.
@@ -67,7 +68,9 @@ GO = Language(
     ("./vectors",),
     [("go", "build", "-o", "psi", "psi.go"), ("go", "build", "-o", "vectors", "psi.go", "vectors.go")],
 )
-LANGUAGES = [PYTHON, NODE, BASH, PHP, JAVA, GO]
+# Those of files with a command line, and all.
+COMMAND_LINES = [BASH, PHP, JAVA, GO]
+LANGUAGES = [PYTHON, NODE, *COMMAND_LINES]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pytest
 from tests import factories
 from tests.examples.calling import Access, Caller
 from tests.examples.gateway import Gateway
-from tests.examples.languages import LANGUAGES, Language, Workshop
+from tests.examples.languages import COMMAND_LINES, Language, Workshop
 from tests.support.client import PartnerClient
 from tests.support.documents import add_document
 from users.models import User
@@ -18,7 +18,7 @@ from users.models import User
 # With NULs, and with line feeds at its end.
 EVERY_BYTE = bytes(range(256)) * 300 + b"\0\n\n"
 
-pytestmark = pytest.mark.parametrize("language", LANGUAGES, ids=str)
+pytestmark = pytest.mark.parametrize("language", COMMAND_LINES, ids=str)
 
 
 @pytest.fixture
@@ -82,6 +82,18 @@ def test_a_missing_response_is_reported(caller: Caller) -> None:
 @pytest.mark.parametrize("name", ["PSI_BASE_URL", "PSI_API_KEY", "PSI_SECRET"])
 def test_a_missing_setting_is_named(caller: Caller, name: str) -> None:
     assert caller.complaint("GET", "/v1/ping", **{name: ""}) == f"{name} is not set\n"
+
+
+@pytest.mark.parametrize("suffix", ["/v1", "/v1/", "?a=b", "#a"])
+def test_a_base_url_that_is_more_than_that_is_refused(caller: Caller, suffix: str) -> None:
+    said = caller.complaint("GET", "/v1/ping", PSI_BASE_URL=f"https://partners.example{suffix}")
+    assert said == "PSI_BASE_URL is not like https://partners.example: no /v1, ?, #, user name or password\n"
+
+
+def test_a_password_in_the_base_url_is_refused_and_not_printed(caller: Caller) -> None:
+    said = caller.complaint("GET", "/v1/ping", PSI_BASE_URL="https://ada:pa55@partners.example")
+    assert said.startswith("PSI_BASE_URL is not like https://partners.example: ")
+    assert "pa55" not in said
 
 
 def test_a_file_is_written_byte_for_byte(caller: Caller, user: User) -> None:

@@ -1,4 +1,4 @@
-"""The example for httpx signs what httpx sends, which is not always what it was given."""
+"""`psi.Auth` signs what httpx sends, which is not always what it was given."""
 
 import asyncio
 import uuid
@@ -7,32 +7,22 @@ from typing import Any
 import httpx
 import pytest
 
+import psi
 from tests import factories
 from tests.examples.gateway import PREFIX, Gateway
-from tests.examples.languages import Signed, Workshop
+from tests.examples.languages import Signed
 from tests.examples.published import API_KEY, SECRET, VECTORS, by_the_service, signed
 from tests.support.client import PartnerClient
 
-Auth = Any
-
 
 @pytest.fixture
-def auth_class(place: Workshop, monkeypatch: pytest.MonkeyPatch) -> Auth:
-    monkeypatch.syspath_prepend(place.folder)
-    monkeypatch.setattr("sys.dont_write_bytecode", True)
-    from psi_httpx import PsiAuth
-
-    return PsiAuth
-
-
-@pytest.fixture
-def options(auth_class: Auth, client: PartnerClient, gateway: Gateway) -> dict[str, Any]:
+def options(client: PartnerClient, gateway: Gateway) -> dict[str, Any]:
     """What a client of the gateway is made with."""
-    return {"base_url": gateway.url, "auth": auth_class(client.api_key, client.secret, prefix=f"{PREFIX}/")}
+    return {"base_url": gateway.url, "auth": psi.Auth(client.api_key, client.secret, prefix=f"{PREFIX}/")}
 
 
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
-def test_a_request_is_signed_like_every_vector(auth_class: Auth, vector: dict[str, Any]) -> None:
+def test_a_request_is_signed_like_every_vector(vector: dict[str, Any]) -> None:
     given = signed(vector)
     request = httpx.Request(
         given.method,
@@ -40,15 +30,15 @@ def test_a_request_is_signed_like_every_vector(auth_class: Auth, vector: dict[st
         headers={"Idempotency-Key": given.key} if given.key else {},
         content=given.body.encode(),
     )
-    next(auth_class(API_KEY, SECRET, prefix=PREFIX).auth_flow(request))
+    next(psi.Auth(API_KEY, SECRET, prefix=PREFIX).auth_flow(request))
     sent = Signed(given.method, given.target, request.headers["X-Request-Timestamp"], given.key, given.body)
     assert request.headers["X-Request-Signature"] == by_the_service(sent, SECRET)[1]
     assert request.headers["X-Api-Key"] == API_KEY
 
 
-def test_what_is_not_utf_8_is_refused(auth_class: Auth) -> None:
+def test_what_is_not_utf_8_is_refused() -> None:
     with pytest.raises(UnicodeError):
-        next(auth_class(API_KEY, SECRET).auth_flow(httpx.Request("GET", "https://partners.example/v1/users/caf%E9")))
+        next(psi.Auth(API_KEY, SECRET).auth_flow(httpx.Request("GET", "https://partners.example/v1/users/caf%E9")))
 
 
 def test_a_client_is_authenticated(options: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
+import psi
 from partners.models import Mode
 from tests import factories
 from tests.live.conftest import Server
@@ -45,11 +46,9 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     )
     assert made.returncode == 0, made.stdout + made.stderr
     folder.rename(folder.with_name(PACKAGE))
-    examples = str(Path(settings.BASE_DIR, "docs", "examples"))
-    sys.path[:0] = [str(folder.parent), examples]
+    sys.path.insert(0, str(folder.parent))
     yield folder
     sys.path.remove(str(folder.parent))
-    sys.path.remove(examples)
 
 
 def module(name: str) -> ModuleType:
@@ -58,10 +57,9 @@ def module(name: str) -> ModuleType:
 
 def signing_client(server: Server, key: PartnerClient) -> Any:
     """A generated client that signs with a key."""
-    psi = importlib.import_module("psi_httpx")
     return module("client").Client(
         base_url=f"http://127.0.0.1:{server.port}",
-        httpx_args={"auth": psi.PsiAuth(key.api_key, key.secret)},
+        httpx_args={"auth": psi.Auth(key.api_key, key.secret)},
         raise_on_unexpected_status=True,
     )
 

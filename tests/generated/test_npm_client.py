@@ -14,7 +14,7 @@ from tests.live.conftest import Server
 from tests.support.timeouts import WAIT_SECONDS
 
 DOCS = Path(settings.BASE_DIR, "docs")
-CLIENT = Path(settings.BASE_DIR, "clients", "node")
+CLIENT = Path(settings.BASE_DIR, "clients", "node", "psi.mjs")
 
 
 @pytest.fixture(scope="module")
@@ -24,13 +24,13 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("npm")
     require_npm_packages(folder)
     (folder / "package.json").write_text('{"type": "module"}')
-    for source in (Path(__file__).parent / "walk.ts", *CLIENT.glob("*.mjs"), *CLIENT.glob("*.mts")):
+    for source in (Path(__file__).parent / "walk.ts", CLIENT):
         shutil.copy(source, folder)
     run(folder, "node_modules/openapi-typescript/bin/cli.js", str(DOCS / "openapi.yaml"), "-o", "types.ts")
     strict = ("--strict", "--allowJs", "--checkJs", "false", "--skipLibCheck", "--types", "node")
     modules = ("--module", "nodenext", "--target", "es2022", "--lib", "es2023,dom", "--outDir", "built")
     run(folder, "node_modules/typescript/bin/tsc", *strict, *modules, "walk.ts")
-    shutil.copy(CLIENT / "psi.mjs", folder / "built")
+    shutil.copy(CLIENT, folder / "built")
     return folder
 
 

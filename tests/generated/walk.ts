@@ -1,29 +1,14 @@
 // Walks the sandbox with openapi-fetch and the types that openapi-typescript makes from the description.
 // Compiled in strict mode: what the description says wrongly does not compile.
 
-import createClient, { type Middleware } from "openapi-fetch";
+import createClient from "openapi-fetch";
 import { deepStrictEqual as equal } from "node:assert";
 import { randomUUID } from "node:crypto";
-import { canonicalRequest, sign } from "./psi.mjs";
+import { signedFetch } from "./psi.mjs";
 import type { components, paths } from "./types.js";
 
-const { PSI_BASE_URL = "", PSI_API_KEY = "", PSI_SECRET = "" } = process.env;
-
-const signing: Middleware = {
-  async onRequest({ request }) {
-    const url = new URL(request.url);
-    const timestamp = new Date().toISOString();
-    const key = request.headers.get("Idempotency-Key") ?? "";
-    const body = await request.clone().text();
-    const canonical = canonicalRequest(request.method, url.pathname + url.search, timestamp, key, body);
-    request.headers.set("X-Api-Key", PSI_API_KEY);
-    request.headers.set("X-Request-Timestamp", timestamp);
-    request.headers.set("X-Request-Signature", sign(PSI_SECRET, canonical));
-    return request;
-  },
-};
-const client = createClient<paths>({ baseUrl: PSI_BASE_URL });
-client.use(signing);
+const { PSI_BASE_URL } = process.env;
+const client = createClient<paths>({ baseUrl: PSI_BASE_URL, fetch: signedFetch() });
 
 // The data of a success; an error ends the program.
 function succeeded<T>({ data, error }: { data?: T; error?: { error: string; message: string } }): T {

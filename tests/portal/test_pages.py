@@ -29,7 +29,6 @@ FILES = {
     "/docs/signing-vectors.json": "application/json",
     "/docs/examples/psi.py": "text/plain; charset=utf-8",
     "/docs/examples/ping.py": "text/plain; charset=utf-8",
-    "/docs/clients/psi-python.tar.gz": "application/gzip",
     "/llms.txt": "text/plain; charset=utf-8",
     "/favicon.ico": "image/x-icon",
 }

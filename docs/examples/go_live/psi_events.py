@@ -7,20 +7,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 import psi
 
 # In place of your database, where both are best saved in one transaction.
 CURSOR, USERS = Path("events.cursor"), Path("users.json")
 
 
-def follow(is_last: Callable[[Any], bool] | None = None) -> None:
+def follow(client: httpx.Client, is_last: Callable[[Any], bool] | None = None) -> None:
     """Handles new events: up to one that is_last accepts, for which it waits a minute, or by default all there are."""
-    users = json.loads(USERS.read_text())
-    client, is_done = psi.Client(), is_last is None
+    users, is_done = json.loads(USERS.read_text()), is_last is None
     for _ in range(60):
-        events = client.events(CURSOR.read_text() if CURSOR.exists() else None)
-        event: Any
-        for event in events:
+        for event, cursor in psi.events(client, CURSOR.read_text() if CURSOR.exists() else None):
             data = event["data"]
             print(event["type"], data.get("externalId", ""), data.get("status", ""))
             if event["type"] == "user.statusChanged":
@@ -28,7 +27,7 @@ def follow(is_last: Callable[[Any], bool] | None = None) -> None:
             is_done = bool(is_last and is_last(event)) or is_done
             USERS.write_text(json.dumps(users))
             # Only now: after a crash, what was not handled comes again.
-            CURSOR.write_text(events.cursor or "")
+            CURSOR.write_text(cursor or "")
         if is_done:
             return
         time.sleep(1)

@@ -2,12 +2,12 @@
 
 import sys
 
+import httpx
+
 import psi
 
-try:
-    result = psi.Client().ping()
-except psi.PsiError as error:
-    sys.exit(str(error))
+with httpx.Client(**psi.options()) as client:
+    result = psi.send(client, "GET", "/v1/ping").json()
 if result["mode"] != "sandbox":
     sys.exit("This key is live: do not go on with it.")
 print(f"partner {result['partner']}, mode {result['mode']}")

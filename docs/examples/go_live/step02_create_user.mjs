@@ -1,7 +1,7 @@
 // Step 2: create a user, and note it among your own.
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { Client, setting } from "./psi.mjs";
+import { send, setting, signedFetch } from "./psi.mjs";
 
 const USERS = "users.json"; // in place of your database
 const user = {
@@ -19,7 +19,8 @@ const user = {
   isCiroAffiliate: false,
 };
 
-const created = await new Client().createUser(user, { idempotencyKey: randomUUID() });
+const options = { json: user, idempotencyKey: randomUUID() };
+const created = await (await send(signedFetch(), "POST", "/v1/users", options)).json();
 const users = existsSync(USERS) ? JSON.parse(readFileSync(USERS, "utf8")) : {};
 users[created.externalId] = created.status;
 writeFileSync(USERS, JSON.stringify(users));

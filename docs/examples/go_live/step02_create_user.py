@@ -1,34 +1,31 @@
 """Step 2: create a user, and note it among your own."""
 
 import json
-import sys
 import uuid
 from pathlib import Path
+
+import httpx
 
 import psi
 
 USERS = Path("users.json")  # in place of your database
+body = {
+    "externalId": psi.setting("EXTERNAL_ID"),
+    "email": "ada@example.com",
+    "firstName": "Ada",
+    "lastName": "Byron",
+    "dateOfBirth": "1990-12-10",
+    "addressLine1": "100 King St W",
+    "city": "Toronto",
+    "postalCode": "M5X 1A9",
+    "province": "ON",
+    "country": "CA",
+    "occupation": "Engineer",
+    "isCiroAffiliate": False,
+}
 
-try:
-    user = psi.Client().create_user(
-        {
-            "externalId": psi.setting("EXTERNAL_ID"),
-            "email": "ada@example.com",
-            "firstName": "Ada",
-            "lastName": "Byron",
-            "dateOfBirth": "1990-12-10",
-            "addressLine1": "100 King St W",
-            "city": "Toronto",
-            "postalCode": "M5X 1A9",
-            "province": "ON",
-            "country": "CA",
-            "occupation": "Engineer",
-            "isCiroAffiliate": False,
-        },
-        idempotency_key=str(uuid.uuid4()),
-    )
-except psi.PsiError as error:
-    sys.exit(str(error))
+with httpx.Client(**psi.options()) as client:
+    user = psi.send(client, "POST", "/v1/users", json=body, idempotency_key=str(uuid.uuid4())).json()
 users = json.loads(USERS.read_text()) if USERS.exists() else {}
 users[user["externalId"]] = user["status"]
 USERS.write_text(json.dumps(users))

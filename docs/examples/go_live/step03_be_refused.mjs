@@ -1,10 +1,11 @@
 // Step 3: be refused, for invalid fields and for a minor.
-import { ApiError, Client, setting } from "./psi.mjs";
+import { ApiError, path, send, setting, signedFetch } from "./psi.mjs";
 
-const client = new Client();
-for (const changes of [{ email: "nobody", nickname: "Ada" }, { dateOfBirth: "2020-01-01" }]) {
+const client = signedFetch();
+const user = path("users", setting("EXTERNAL_ID"));
+for (const json of [{ email: "nobody", nickname: "Ada" }, { dateOfBirth: "2020-01-01" }]) {
   try {
-    await client.updateUser(setting("EXTERNAL_ID"), changes);
+    await send(client, "PATCH", user, { json });
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     console.log(`${error.status} ${error.error}: ${error.reason}`);

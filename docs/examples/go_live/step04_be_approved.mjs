@@ -1,9 +1,9 @@
 // Step 4: simulate the decisions of compliance, a rejection and an approval.
-import { Client, setting } from "./psi.mjs";
+import { path, send, setting, signedFetch } from "./psi.mjs";
 
-const client = new Client();
-const user = setting("EXTERNAL_ID");
+const client = signedFetch();
+const decisions = path("sandbox", "users", setting("EXTERNAL_ID"), "status");
 for (const status of ["rejected", "pendingCompliance", "active"]) {
-  const result = await client.sandbox.simulateDecision(user, { status });
-  console.log(`${user} is ${result.status}`);
+  const user = await (await send(client, "POST", decisions, { json: { status } })).json();
+  console.log(`${user.externalId} is ${user.status}`);
 }

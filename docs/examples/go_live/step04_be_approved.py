@@ -1,13 +1,11 @@
 """Step 4: simulate the decisions of compliance, a rejection and an approval."""
 
-import sys
+import httpx
 
 import psi
 
-client, user = psi.Client(), psi.setting("EXTERNAL_ID")
-try:
+decisions = psi.path("sandbox", "users", psi.setting("EXTERNAL_ID"), "status")
+with httpx.Client(**psi.options()) as client:
     for status in ("rejected", "pendingCompliance", "active"):
-        result = client.sandbox.simulate_decision(user, {"status": status})
-        print(f"{user} is {result['status']}")
-except psi.PsiError as error:
-    sys.exit(str(error))
+        user = psi.send(client, "POST", decisions, json={"status": status}).json()
+        print(f"{user['externalId']} is {user['status']}")

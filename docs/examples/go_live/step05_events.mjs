@@ -1,6 +1,6 @@
 // Step 5: read the events until the approval.
-import { setting } from "./psi.mjs";
+import { setting, signedFetch } from "./psi.mjs";
 import { follow } from "./psi_events.mjs";
 
 const user = setting("EXTERNAL_ID");
-await follow(({ data }) => data.externalId === user && data.status === "active");
+await follow(signedFetch(), ({ data }) => data.externalId === user && data.status === "active");

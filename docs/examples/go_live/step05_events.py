@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import httpx
+
 import psi
 import psi_events
 
@@ -14,4 +16,5 @@ def is_approval(event: Any) -> bool:
     return (data.get("externalId"), data.get("status")) == (user, "active")
 
 
-psi_events.follow(is_approval)
+with httpx.Client(**psi.options()) as client:
+    psi_events.follow(client, is_approval)

@@ -2,15 +2,22 @@
 
 from typing import Any
 
+import httpx
+
 import psi
 import psi_events
 
-client, user = psi.Client(), psi.setting("EXTERNAL_ID")
+client, user = httpx.Client(**psi.options()), psi.setting("EXTERNAL_ID")
+
+
+def simulate(what: str, body: dict[str, Any]) -> None:
+    """Does what compliance would do, which only the sandbox allows."""
+    psi.send(client, "POST", psi.path("sandbox", "users", user, what), json=body)
 
 
 def show() -> None:
     """Prints what the program would show to the user."""
-    seen = client.get_user(user)
+    seen = psi.send(client, "GET", psi.path("users", user)).json()
     print(f"{seen['status']}: {seen['statusReason']}")
     for one in seen["requirements"]:
         print(f"  {one['code']}, {one['state']}: {one['message']} ({', '.join(one['fields'])})")
@@ -27,19 +34,17 @@ def is_approved(event: Any) -> bool:
     return (event["data"].get("externalId"), event["data"].get("status")) == (user, "active")
 
 
-# What compliance would do, simulated.
-client.sandbox.simulate_decision(user, {"status": "suspended", "reasonCode": "profileChanged"})
-client.sandbox.simulate_requirement(
-    user,
-    {"code": "addressUnclear", "fields": ["addressLine1", "postalCode"], "message": "Which apartment is it?"},
-)
-psi_events.follow(is_asked)
+simulate("status", {"status": "suspended", "reasonCode": "profileChanged"})
+question = {"code": "addressUnclear", "fields": ["addressLine1", "postalCode"], "message": "Which apartment is it?"}
+simulate("requirements", question)
+psi_events.follow(client, is_asked)
 show()
 
 # All fields that are asked for, in one update, also those whose value was right.
-client.update_user(user, {"addressLine1": "100 King St W, Apt 5", "postalCode": "M5X 1A9"})
+changes = {"addressLine1": "100 King St W, Apt 5", "postalCode": "M5X 1A9"}
+psi.send(client, "PATCH", psi.path("users", user), json=changes)
 show()
 
-client.sandbox.simulate_decision(user, {"status": "active"})
-psi_events.follow(is_approved)
+simulate("status", {"status": "active"})
+psi_events.follow(client, is_approved)
 show()

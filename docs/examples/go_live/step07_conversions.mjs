@@ -1,9 +1,10 @@
 // Step 7: page through conversions while one arrives late, and miss none.
-import { Client, setting, userPath } from "./psi.mjs";
+import { items, path, send, setting, signedFetch } from "./psi.mjs";
 import { follow } from "./psi_events.mjs";
 
-const client = new Client();
+const client = signedFetch();
 const user = setting("EXTERNAL_ID");
+const conversions = path("users", user, "transactions");
 const CONVERSION = {
   from: { currency: "CAD", amount: "100.00" },
   to: { currency: "USD", amount: "71.82" },
@@ -12,18 +13,20 @@ const CONVERSION = {
 
 // Simulates a conversion, of now unless createdAt is given. Resolves to its conversionId.
 async function record(fields = {}) {
-  const { items } = await client.sandbox.simulateTransactions(user, [{ ...CONVERSION, ...fields }]);
-  return items[0].conversionId;
+  const json = { items: [{ ...CONVERSION, ...fields }] };
+  const response = await send(client, "POST", path("sandbox", "users", user, "transactions"), { json });
+  return (await response.json()).items[0].conversionId;
 }
 
 const recorded = [];
 for (let number = 0; number < 5; number++) recorded.push(await record());
 const seen = [];
 let late;
-for await (const { items } of client.pages(userPath(user, "transactions"), { limit: 2 })) {
-  seen.push(...items.map((item) => item.conversionId));
+// In pages of two, one after the other.
+for await (const { conversionId, createdAt } of items(client, conversions, { query: { limit: 2 } })) {
+  seen.push(conversionId);
   // As old as one that has been read: the following pages do not have it.
-  late ??= await record({ createdAt: items[0].createdAt });
+  late ??= await record({ createdAt });
 }
 
 function report() {
@@ -35,7 +38,7 @@ report();
 // Reads from the newest conversion down to the oldest that the event is about.
 async function readAgain({ type, data }) {
   if (type === "user.transactionsRecorded" && data.externalId === user) {
-    for await (const { conversionId, createdAt } of client.transactions(user)) {
+    for await (const { conversionId, createdAt } of items(client, conversions)) {
       if (createdAt < data.oldestCreatedAt) break;
       if (!seen.includes(conversionId)) seen.push(conversionId);
     }
@@ -43,5 +46,5 @@ async function readAgain({ type, data }) {
   return seen.includes(late);
 }
 
-await follow(readAgain);
+await follow(client, readAgain);
 report();

@@ -2,10 +2,13 @@
 
 from typing import Any
 
+import httpx
+
 import psi
 import psi_events
 
-client, user = psi.Client(), psi.setting("EXTERNAL_ID")
+client, user = httpx.Client(**psi.options()), psi.setting("EXTERNAL_ID")
+conversions = psi.path("users", user, "transactions")
 CONVERSION = {
     "from": {"currency": "CAD", "amount": "100.00"},
     "to": {"currency": "USD", "amount": "71.82"},
@@ -15,24 +18,26 @@ CONVERSION = {
 
 def record(**fields: str) -> str:
     """Simulates a conversion, of now unless createdAt is given. Returns its conversionId."""
-    conversion: Any = CONVERSION | fields
-    return client.sandbox.simulate_transactions(user, [conversion])["items"][0]["conversionId"]
+    simulations = psi.path("sandbox", "users", user, "transactions")
+    recorded = psi.send(client, "POST", simulations, json={"items": [CONVERSION | fields]}).json()
+    return str(recorded["items"][0]["conversionId"])
 
 
 recorded = [record() for _ in range(5)]
 seen: list[str] = []
 late = ""
-for page in client.pages(psi.user_path(user, "transactions"), {"limit": 2}):
-    seen += [item["conversionId"] for item in page["items"]]
+# In pages of two, one after the other.
+for item in psi.items(client, conversions, limit=2):
+    seen.append(item["conversionId"])
     # As old as one that has been read: the following pages do not have it.
-    late = late or record(createdAt=page["items"][0]["createdAt"])
+    late = late or record(createdAt=item["createdAt"])
 print(f"{sum(seen.count(one) == 1 for one in recorded)} of 5 once each, {seen.count(late)} of 1 late")
 
 
 def read_again(event: Any) -> bool:
     """Reads from the newest conversion down to the oldest that the event is about."""
     if event["type"] == "user.transactionsRecorded" and event["data"]["externalId"] == user:
-        for item in client.transactions(user):
+        for item in psi.items(client, conversions):
             if item["createdAt"] < event["data"]["oldestCreatedAt"]:
                 break
             if item["conversionId"] not in seen:
@@ -40,5 +45,5 @@ def read_again(event: Any) -> bool:
     return late in seen
 
 
-psi_events.follow(read_again)
+psi_events.follow(client, read_again)
 print(f"{sum(seen.count(one) == 1 for one in recorded)} of 5 once each, {seen.count(late)} of 1 late")

@@ -2,21 +2,23 @@
 
 import uuid
 
+import httpx
+
 import psi
 
-client, target = psi.Client(), psi.user_path(psi.setting("EXTERNAL_ID"))
-changes = b'{"addressLine1": "1 Elgin St", "city": "Ottawa", "postalCode": "K1P 5W1"}'
+client, user = httpx.Client(**psi.options()), psi.path("users", psi.setting("EXTERNAL_ID"))
 # Store both before you send: a retry needs the same key and the same bytes.
-key = str(uuid.uuid4())
+key, changes = str(uuid.uuid4()), b'{"addressLine1": "1 Elgin St", "city": "Ottawa", "postalCode": "K1P 5W1"}'
 
-# `send` makes one attempt only: the other methods retry by themselves, under the same key.
+# One attempt, to see it fail: `send` retries by itself, under the same key.
 try:
-    client.send("PATCH", target, changes, key, {"X-Sandbox-Fault": "lostAnswer"})
+    fault = {"X-Sandbox-Fault": "lostAnswer"}
+    psi.send(client, "PATCH", user, content=changes, idempotency_key=key, headers=fault, attempts=1)
 except psi.NoResponseError:
     print("no response")
 
 # None: it has not happened so far. Retry it under the same key: under a new one it might happen twice.
-print("it has happened" if client.get_idempotency_key(key) else "it has not happened")
+print("it has happened" if psi.find_write(client, key) else "it has not happened")
 
-again = client.send("PATCH", target, changes, key)
-print(f"retry: {again.status}, replayed: {again.headers['Idempotent-Replayed']}")
+again = psi.send(client, "PATCH", user, content=changes, idempotency_key=key)
+print(f"retry: {again.status_code}, replayed: {again.headers['Idempotent-Replayed']}")

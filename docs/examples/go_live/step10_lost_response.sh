@@ -13,8 +13,17 @@ psi_send PATCH "$target" "$changes" "$key" '' 'X-Sandbox-Fault: lostAnswer' 2>/d
 [[ -n ${psi_status-} ]] || echo 'no response'
 
 psi_send GET "/v1/idempotency-keys/$key" || exit
-# 404: it has not happened so far. Retry it under the same key: under a new one it might happen twice.
-if [[ $psi_status == 200 ]]; then echo 'it has happened'; else echo "look-up: $psi_status"; fi
+# The service's own not_found: it has not happened so far. Retry it under the same key: under a new one it might happen
+# twice. A 404 of a proxy says nothing.
+own_id=$(tr -d '\r' <<<"$psi_head" | sed -n 's/^[Xx]-[Rr]equest-[Ii]d: *//p')
+if [[ $psi_status == 200 ]]; then
+  echo 'it has happened'
+elif [[ -n $own_id && $(jq -r '"\(.error) \(.requestId)"' <<<"$psi_body") == "not_found $own_id" ]]; then
+  echo 'it has not happened'
+else
+  echo "It cannot be told: $psi_status $psi_body" >&2
+  exit 1
+fi
 
 psi_send PATCH "$target" "$changes" "$key" || exit
 [[ $psi_head =~ [Ii]dempotent-[Rr]eplayed:\ *([a-z]+) ]]

@@ -1,10 +1,11 @@
 // Step 12: be limited, wait as long as the response says, and go on.
 import { setTimeout as sleep } from "node:timers/promises";
-import { send } from "./psi.mjs";
+import { signedFetch } from "./psi.mjs";
 
-// The limit is simulated for the first attempt only.
-for (const fault of [{ "X-Sandbox-Fault": "tooManyRequests" }, {}]) {
-  const response = await send("GET", "/v1/ping", "", "", fault);
+// The client alone makes one attempt: `send` waits by itself. The limit is simulated for the first one.
+const client = signedFetch();
+for (const headers of [{ "X-Sandbox-Fault": "tooManyRequests" }, {}]) {
+  const response = await client("/v1/ping", { headers });
   console.log(response.status);
   if (response.status === 429) {
     const seconds = Number(response.headers.get("Retry-After"));

@@ -1,14 +1,15 @@
 // Step 13: compare all users of the service with your own.
 import { readFileSync } from "node:fs";
-import { Client } from "./psi.mjs";
+import { items, signedFetch } from "./psi.mjs";
 import { follow } from "./psi_events.mjs";
 
+const client = signedFetch();
 // What the feed still holds is not a difference.
-await follow();
+await follow(client);
 const own = JSON.parse(readFileSync("users.json", "utf8"));
 
 const service = {};
-for await (const { externalId, status } of new Client().users()) service[externalId] = status;
+for await (const { externalId, status } of items(client, "/v1/users")) service[externalId] = status;
 
 const ids = [...new Set([...Object.keys(own), ...Object.keys(service)])].sort();
 const different = ids.filter((id) => own[id] !== service[id]);

@@ -3,14 +3,16 @@
 import json
 from pathlib import Path
 
+import httpx
+
 import psi
 import psi_events
 
-# What the feed still holds is not a difference.
-psi_events.follow()
+with httpx.Client(**psi.options()) as client:
+    # What the feed still holds is not a difference.
+    psi_events.follow(client)
+    service = {user["externalId"]: user["status"] for user in psi.items(client, "/v1/users")}
 own = json.loads(Path("users.json").read_text())
-
-service = {user["externalId"]: user["status"] for user in psi.Client().users()}
 
 different = [user for user in sorted(own.keys() | service.keys()) if own.get(user) != service.get(user)]
 for user in different:

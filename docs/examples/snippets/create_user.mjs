@@ -1,6 +1,6 @@
 // Registers a user, or prints the field errors.
 import { randomUUID } from "node:crypto";
-import { ApiError, Client } from "./psi.mjs";
+import { ApiError, send, signedFetch } from "./psi.mjs";
 
 const user = {
   externalId: "cust-1001",
@@ -20,7 +20,8 @@ const user = {
 const idempotencyKey = randomUUID();
 
 try {
-  const created = await new Client().createUser(user, { idempotencyKey });
+  const response = await send(signedFetch(), "POST", "/v1/users", { json: user, idempotencyKey });
+  const created = await response.json();
   console.log(`${created.externalId} is ${created.status}, userId ${created.userId}`);
 } catch (error) {
   if (!(error instanceof ApiError)) throw error;

@@ -1,14 +1,14 @@
 // Follows your events and keeps the latest status of each user. After a restart it continues where it ended.
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client } from "./psi.mjs";
+import { events, signedFetch } from "./psi.mjs";
 
 const PAUSE_MS = 2000;
 // In place of your database, where cursor and statuses are best saved in one transaction.
 const CURSOR = "events.cursor";
 const STATUSES = "statuses.json";
 
-const client = new Client();
+const client = signedFetch();
 const statuses = existsSync(STATUSES) ? JSON.parse(readFileSync(STATUSES)) : {};
 
 // Handles an event. After a crash it comes again, so twice must be the same as once.
@@ -45,19 +45,18 @@ function save(path, text) {
 }
 
 for (;;) {
-  const cursor = existsSync(CURSOR) ? readFileSync(CURSOR, "utf8") : undefined;
-  const events = client.events(cursor, { limit: 100, pollMs: PAUSE_MS });
+  const stored = existsSync(CURSOR) ? readFileSync(CURSOR, "utf8") : undefined;
   try {
-    for await (const event of events) {
+    for await (const [event, cursor] of events(client, stored, { limit: 100 })) {
       handle(event);
       // Only now: what was not handled is read again.
       save(STATUSES, JSON.stringify(statuses));
-      if (events.cursor !== undefined) save(CURSOR, events.cursor);
+      if (cursor) save(CURSOR, cursor);
     }
   } catch (error) {
     // A cursor that is too old is none of these: read your users again, and remove the file.
     if (!error.isTemporary) throw error;
     console.error(error.message);
-    await sleep(PAUSE_MS);
   }
+  await sleep(PAUSE_MS);
 }

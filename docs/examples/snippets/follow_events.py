@@ -6,13 +6,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 import psi
 
 PAUSE_SECONDS = 2.0
 # In place of your database, where cursor and statuses are best saved in one transaction.
 CURSOR, STATUSES = Path("events.cursor"), Path("statuses.json")
 
-client = psi.Client()
+client = httpx.Client(**psi.options())
 statuses: dict[str, Any] = json.loads(STATUSES.read_text()) if STATUSES.exists() else {}
 
 
@@ -47,17 +49,17 @@ def save(path: Path, text: str) -> None:
 
 
 while True:
-    events = client.events(CURSOR.read_text() if CURSOR.exists() else None, limit=100, poll_seconds=PAUSE_SECONDS)
+    stored = CURSOR.read_text() if CURSOR.exists() else None
     try:
-        for event in events:
+        for event, cursor in psi.events(client, stored, limit=100):
             handle(event)
             # Only now: what was not handled is read again.
             save(STATUSES, json.dumps(statuses))
-            if events.cursor is not None:
-                save(CURSOR, events.cursor)
+            if cursor:
+                save(CURSOR, cursor)
     except psi.PsiError as error:
         # A cursor that is too old is none of these: read your users again, and remove the file.
         if not error.is_temporary:
             sys.exit(str(error))
         print(error, file=sys.stderr, flush=True)
-        time.sleep(PAUSE_SECONDS)
+    time.sleep(PAUSE_SECONDS)

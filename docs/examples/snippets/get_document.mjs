@@ -1,11 +1,17 @@
-// Downloads the newest document of a user. The client checks its SHA-256.
+// Downloads the newest document of a user, and checks its SHA-256.
+import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
-import { Client } from "./psi.mjs";
+import { items, path, send, signedFetch } from "./psi.mjs";
 
-const client = new Client();
-const { value: newest } = await client.documents("cust-1001", { limit: 1 }).next();
+const client = signedFetch();
+const documents = path("users", "cust-1001", "documents");
+const { value: newest } = await items(client, documents, { query: { limit: 1 } }).next();
 if (newest) {
-  const content = await client.getDocument("cust-1001", newest.documentId, { sha256: newest.sha256 });
+  const response = await send(client, "GET", `${documents}/${newest.documentId}`);
+  const content = Buffer.from(await response.arrayBuffer());
+  if (createHash("sha256").update(content).digest("hex") !== newest.sha256) {
+    throw new Error("Not what was listed: fetch it again.");
+  }
   // The file name is yours to choose; the title is for people.
   await writeFile(newest.documentId, content);
   console.log(newest.documentId, newest.contentType, content.length, "bytes");

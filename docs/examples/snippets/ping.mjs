@@ -1,8 +1,9 @@
 // The first call: prints the partner of the key and the service's time.
-import { Client } from "./psi.mjs";
+import { send, signedFetch } from "./psi.mjs";
 
 try {
-  console.log(JSON.stringify(await new Client().ping()));
+  const response = await send(signedFetch(), "GET", "/v1/ping");
+  console.log(await response.text());
 } catch (error) {
   console.error(error.message);
   process.exitCode = 1;

@@ -2,9 +2,12 @@
 
 import sys
 
+import httpx
+
 import psi
 
 try:
-    print(psi.Client().ping())
+    with httpx.Client(**psi.options()) as client:
+        print(psi.send(client, "GET", "/v1/ping").json())
 except psi.PsiError as error:
     sys.exit(str(error))

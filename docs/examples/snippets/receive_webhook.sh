@@ -17,6 +17,8 @@ body=$(head -c "$CONTENT_LENGTH"; printf x) body=${body%x}
 age=$(($(date +%s) - 10#$timestamp))
 ((age <= 300 && age >= -300)) || refuse 401
 key=$(printf '%s' "${PSI_WEBHOOK_SECRET#whsec_}" | openssl base64 -d -A | psi_hex)
+# Everybody can sign under an empty key.
+((${#key} >= 64)) || { echo "PSI_WEBHOOK_SECRET is not whsec_ and base64 of 32 bytes" >&2; refuse 500; }
 expected=v1,$(psi_hmac "$key" "$id.$timestamp.$body" | openssl base64 -A)
 # One signature for each secret in force.
 [[ " ${HTTP_WEBHOOK_SIGNATURE-} " == *" $expected "* ]] || refuse 401

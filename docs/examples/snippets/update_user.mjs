@@ -1,5 +1,6 @@
 // Changes a user's address: send only the fields that change.
-import { Client } from "./psi.mjs";
+import { path, send, signedFetch } from "./psi.mjs";
 
-const changes = { addressLine1: "1 Elgin St", city: "Ottawa", postalCode: "K1P 5W1" };
-console.log(JSON.stringify(await new Client().updateUser("cust-1001", changes)));
+const json = { addressLine1: "1 Elgin St", city: "Ottawa", postalCode: "K1P 5W1" };
+const response = await send(signedFetch(), "PATCH", path("users", "cust-1001"), { json });
+console.log(await response.text());

@@ -1,8 +1,9 @@
 """Changes a user's address: send only the fields that change."""
 
+import httpx
+
 import psi
 
-changed = psi.Client().update_user(
-    "cust-1001", {"addressLine1": "1 Elgin St", "city": "Ottawa", "postalCode": "K1P 5W1"}
-)
-print(changed)
+changes = {"addressLine1": "1 Elgin St", "city": "Ottawa", "postalCode": "K1P 5W1"}
+with httpx.Client(**psi.options()) as client:
+    print(psi.send(client, "PATCH", psi.path("users", "cust-1001"), json=changes).json())
