@@ -31,7 +31,7 @@ from partners.webhooks import addresses, endpoints
 from tests.support.client import PartnerClient, Transport
 from tests.support.internal import REASON
 from transactions.documents.publishing import publish
-from transactions.models import Conversion, Document, DocumentType, ImportRun
+from transactions.models import Conversion, Document, DocumentType
 from users import updates as profiles
 from users.cases import claims
 from users.decisions.compliance import change_status
@@ -334,15 +334,6 @@ class DocumentFactory(factory.django.DjangoModelFactory[Document]):
             return Document.objects.create(**fields)
         named = {name: fields[name] for name in ("user", "title", "content_type", "created_at")}
         return publish(source=io.BytesIO(content), kind=fields["type"], **named)
-
-
-class ImportRunFactory(factory.django.DjangoModelFactory[ImportRun]):
-    """A running import."""
-
-    class Meta:
-        model = ImportRun
-
-    source = "-"
 
 
 def user_body(**fields: Any) -> dict[str, Any]:

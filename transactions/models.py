@@ -1,6 +1,7 @@
-"""Conversions and documents (contract, sections 6 and 7), and the record of imports."""
+"""Conversions and documents (contract, sections 6 and 7)."""
 
 import uuid
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -14,19 +15,22 @@ from django.utils.translation import gettext_noop
 from partners.db.audit import entry_trigger, register
 from partners.db.endings import WITH_USER, Ending
 from partners.db.indexes import newest_of_each_mode
-from partners.db.triggers import PermanentTrigger, append_only, json_object, refuse, stamped
+from partners.db.triggers import PermanentTrigger, append_only, json_object, stamped
 from partners.models import Partner
-from transactions import events, patterns
-from transactions.timestamps import EARLIEST, LATEST
+from transactions import events
 from users.models import Staff, User
 from users.models.triggers import by_active_staff
 
+CONVERSION_ID_PATTERN = "[A-Za-z0-9_.-]{1,64}"
+CURRENCY_PATTERN = "[A-Z0-9]{3,10}"
 # Numbers are below it.
 NUMBER_LIMIT = 10**20
 MAX_DECIMALS = 18
 TITLE_LENGTH = 200
 WITHDRAWAL_REASON_LENGTH = 2000
 SHA256_BYTES = 32
+# PostgreSQL also has years before 1 and after 9999, and infinity. The last day is in the year 10000 elsewhere.
+EARLIEST, LATEST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 
 models.BinaryField.register_lookup(Length)
 
@@ -92,7 +96,6 @@ class UserRow(models.Model):
             # It is the list's index, too.
             models.UniqueConstraint(fields=("user", "created_at", "tiebreak"), name="%(class)s_page"),
             models.CheckConstraint(condition=Q(tiebreak__gte=0), name="%(class)s_tiebreak_positive"),
-            # PostgreSQL also has years before 1 and after 9999, and infinity.
             models.CheckConstraint(
                 condition=Q(created_at__gte=EARLIEST) & Q(created_at__lt=LATEST), name="%(class)s_created_at_written"
             ),
@@ -130,12 +133,12 @@ class Conversion(UserRow):
             *UserRow.Meta.constraints,
             models.UniqueConstraint(fields=("partner", "conversion_id"), name="conversion_partner_id"),
             models.CheckConstraint(
-                condition=Q(conversion_id__regex=f"^{patterns.CONVERSION_ID}$"), name="conversion_id_characters"
+                condition=Q(conversion_id__regex=f"^{CONVERSION_ID_PATTERN}$"), name="conversion_id_characters"
             ),
             models.CheckConstraint(condition=Q(type="conversion"), name="conversion_type_known"),
             models.CheckConstraint(
-                condition=Q(from_currency__regex=f"^{patterns.CURRENCY}$")
-                & Q(to_currency__regex=f"^{patterns.CURRENCY}$"),
+                condition=Q(from_currency__regex=f"^{CURRENCY_PATTERN}$")
+                & Q(to_currency__regex=f"^{CURRENCY_PATTERN}$"),
                 name="conversion_currencies",
             ),
             models.CheckConstraint(
@@ -167,6 +170,7 @@ class Conversion(UserRow):
         return self.conversion_id
 
 
+IMPORT_ENDED = register("import.ended", _("Import ended"))
 _PUBLISHED = register("document.published", _("Document published"))
 _WITHDRAWN = register("document.withdrawn", _("Document withdrawn"))
 
@@ -294,95 +298,3 @@ class DocumentWithdrawal(models.Model):
 
     def __str__(self) -> str:
         return str(self.document_id)
-
-
-class RunState(models.TextChoices):
-    """The state of an import. One that was killed, or lost the database, stays `running`."""
-
-    RUNNING = "running"
-    COMPLETE = "complete"
-    STOPPED = "stopped"
-    FAILED = "failed"
-
-
-class RunKind(models.TextChoices):
-    """What is imported."""
-
-    CONVERSIONS = "conversions"
-    DOCUMENTS = "documents"
-
-
-class ImportRun(models.Model):
-    """An import of conversions, or of a manifest's documents: progress and outcome, without any content of its lines.
-
-    line: the number of the last line processed. size_bytes, bytes_read: of the source; a pipe has no size.
-    """
-
-    kind = models.CharField(max_length=20, choices=RunKind, db_default=RunKind.CONVERSIONS)
-    source = models.CharField(max_length=255)
-    state = models.CharField(max_length=10, choices=RunState, db_default=RunState.RUNNING)
-    started_at = models.DateTimeField(db_default=Now())
-    updated_at = models.DateTimeField(_("updated at"), db_default=Now())
-    ended_at = models.DateTimeField(null=True)
-    size_bytes = models.BigIntegerField(null=True)
-    bytes_read = models.BigIntegerField(db_default=0)
-    line = models.BigIntegerField(db_default=0)
-    imported = models.BigIntegerField(db_default=0)
-    unchanged = models.BigIntegerField(db_default=0)
-    rejected = models.BigIntegerField(db_default=0)
-
-    serving_privileges = (
-        "SELECT",
-        "INSERT",
-        "UPDATE (state, updated_at, ended_at, bytes_read, line, imported, unchanged, rejected)",
-    )
-    ending = Ending(kept="how many lines each import had; none of their content")
-
-    class Meta:
-        constraints = (
-            models.CheckConstraint(condition=Q(kind__in=RunKind.values), name="run_kind_known"),
-            models.CheckConstraint(condition=Q(state__in=RunState.values), name="run_state_known"),
-            models.CheckConstraint(
-                condition=Q(state=RunState.RUNNING, ended_at=None)
-                | (~Q(state=RunState.RUNNING) & Q(ended_at__isnull=False)),
-                name="run_ended_once",
-            ),
-        )
-        triggers = (
-            *append_only(pgtrigger.Delete),
-            PermanentTrigger(
-                name="begins_now",
-                when=pgtrigger.Before,
-                operation=pgtrigger.Insert,
-                func=f"""
-                    IF NEW.state <> '{RunState.RUNNING.value}' THEN
-                        {refuse("An import begins running.")}
-                    END IF;
-                    NEW.started_at := clock_timestamp();
-                    NEW.updated_at := NEW.started_at;
-                    RETURN NEW;
-                """,
-            ),
-            PermanentTrigger(
-                name="times",
-                when=pgtrigger.Before,
-                operation=pgtrigger.Update,
-                func=f"""
-                    NEW.updated_at := clock_timestamp();
-                    IF NEW.state <> '{RunState.RUNNING.value}' THEN
-                        NEW.ended_at := NEW.updated_at;
-                    END IF;
-                    RETURN NEW;
-                """,
-            ),
-            PermanentTrigger(
-                name="ended_stays",
-                when=pgtrigger.Before,
-                operation=pgtrigger.Update,
-                condition=pgtrigger.Condition(f"OLD.state <> '{RunState.RUNNING.value}'"),
-                func=refuse("An import that has ended cannot be changed."),
-            ),
-        )
-
-    def __str__(self) -> str:
-        return f"{self.pk} {self.state}"

@@ -99,7 +99,7 @@ def _statements(role: str, database: str, tables: Privileges) -> Iterator[str]:
     yield "REVOKE CREATE ON SCHEMA public FROM PUBLIC"
     yield _compose("REVOKE ALL ON SCHEMA public FROM {}", role)
     yield _compose("GRANT USAGE ON SCHEMA public TO {}", role)
-    # Imports copy each batch into a temporary table (transactions/imports/staging.py).
+    # Imports copy each batch into a temporary table (transactions/imports/conversions.py).
     yield _compose("REVOKE ALL ON DATABASE {} FROM PUBLIC, {}", database, role)
     yield _compose("GRANT CONNECT, TEMPORARY ON DATABASE {} TO {}", database, role)
     # Revokes privileges on columns too.

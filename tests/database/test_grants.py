@@ -89,8 +89,6 @@ GRANTS = {
     "users_staffevent": READ,
     "users_staffroleevent": READ,
     "users_secondfactorevent": READ,
-    "transactions_importrun": ADD
-    | {"UPDATE (bytes_read, ended_at, imported, line, rejected, state, unchanged, updated_at)"},
     "users_claim": ADD | {"DELETE"},
     # Staff: Django and allauth write whole rows. Accounts are never removed.
     "users_staff": ADD | {"UPDATE"},

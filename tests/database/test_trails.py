@@ -136,7 +136,6 @@ ROWS: dict[str, Callable[[World], dict[str, Any]]] = {
         "by_id": w.staff.pk,
         "reason": "Wrong.",
     },
-    "transactions_importrun": lambda _w: {"source": "-"},
     "partners_auditentry": lambda w: {
         "actor": w.staff.username,
         "actor_kind": "staff",
@@ -175,7 +174,6 @@ FORGED: dict[tuple[str, str], Value] = {
             ("users_decisionbasis", "created_at"),
             *(("transactions_conversion", "recorded_at"), ("transactions_document", "recorded_at")),
             ("transactions_documentwithdrawal", "created_at"),
-            *(("transactions_importrun", name) for name in ("started_at", "updated_at", "ended_at")),
             ("partners_auditentry", "at"),
         ],
         always(LONG_AGO),
@@ -284,9 +282,6 @@ ENDS = {
         "INSERT INTO users_requirementclosure (requirement_id, by_id, decision_id)"
         " VALUES ('{w.requirement.pk}', {w.staff.pk}, {w.decision_of_other.pk})"
     ),
-    "an import that begins ended": (
-        "INSERT INTO transactions_importrun (source, state, ended_at) VALUES ('-', 'complete', now())"
-    ),
     "a claim moved to another": "UPDATE users_claim SET staff_id = {w.disabled.pk}",
     "an act of no kind by staff": (
         "INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)"
@@ -317,17 +312,6 @@ def test_a_closure_names_only_a_decision_that_closed_it(world: World) -> None:
             RequirementClosure.objects.create(requirement=later, by=world.staff, decision=decision)
     closing = factories.StatusChangeFactory.create(user=user, to_status="closed", by=world.staff)
     assert RequirementClosure.objects.get(requirement=later).decision == closing
-
-
-def test_an_import_ends_when_it_ends(world: World) -> None:
-    run = factories.ImportRunFactory.create()
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE transactions_importrun SET state = 'complete', ended_at = %s, updated_at = %s WHERE id = %s",
-            [LONG_AGO, LONG_AGO, run.pk],
-        )
-    run.refresh_from_db()
-    assert run.started_at <= run.updated_at == run.ended_at
 
 
 def kept_for_good() -> dict[str, type[models.Model]]:

@@ -12,7 +12,7 @@ from unittest import mock
 
 import pytest
 from django.contrib import admin
-from django.db import connection, transaction
+from django.db import transaction
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone, translation
@@ -27,7 +27,6 @@ from tests.support.commands import outcome, printed
 from tests.support.plans import UNORDERED, planning_of_many_users, planning_without
 from tests.support.staff import client_as, client_of, words
 from tests.users.deciding import case_of, decide_url, decision
-from transactions.imports.metrics import imports
 from transactions.models import Conversion, Document
 from users.cases import claims, modes
 from users.decisions.bulk_approval import users_with_unseen_flags
@@ -153,8 +152,6 @@ def walk(client: Client, live: Rows, queries: tuple[str, ...]) -> Iterator[tuple
     yield "flags that nobody has seen", users_with_unseen_flags([user.pk for user in users])
     yield "case in hand", claims.current_case(live.by)
     yield "next cases", [claims.next_case(staff=one) for one in factories.StaffFactory.create_batch(3)]
-    yield "metrics", imports(connection.connection)
-    yield "imports", outcome("list_imports")
 
 
 def seen(client: Client, live: Rows, now: datetime, queries: tuple[str, ...] = QUERIES) -> dict[str, Any]:

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 LINES = "partners_auditentry"
 # The row itself says who and when: openings, claims and releases are in the access log, notes in their table.
-OWN_TRAIL = {"users_accessrecord", "users_casenote", "transactions_importrun", "users_userevent"}
+OWN_TRAIL = {"users_accessrecord", "users_casenote", "users_userevent"}
 # Sessions and what they count; what the outbox and histories get by triggers.
 NO_ACT = {"django_session", "staff_cache", "partners_outboxentry"}
 
@@ -74,7 +74,6 @@ READING = {
         "call",
         "deliver_events",
         "list_api_keys",
-        "list_imports",
         "list_partners",
     ),
     *("list_approval_rules", "list_proposals", "list_requirements", "list_staff", "list_webhooks"),

@@ -8,7 +8,6 @@ from rest_framework.fields import empty
 from partners.api.rule_fields import ChoiceField, ItemsField, RuleField, TextField
 from partners.api.serializers import InstantField, RowSerializer, StrictSerializer
 from transactions.imports import lines
-from transactions.imports.lines import LineProblem
 from transactions.keyset import ConversionRow, DocumentRow
 from transactions.models import TITLE_LENGTH, DocumentType
 
@@ -51,18 +50,17 @@ class DocumentSerializer(RowSerializer[DocumentRow]):
 
 
 class LineField(RuleField):
-    """A value under the rule of an import's line (transactions/imports/lines.py), which stays as it was sent."""
+    """A value under the rule of an import's line (transactions/imports/lines.py)."""
 
     def run_validation(self, data: Any = empty) -> Any:
         """Apply the rule to null too; DRF would not."""
         if data is empty:
             return super().run_validation(data)
         try:
-            self.rule(data)
-        except LineProblem as error:
+            return self.rule(data)
+        except lines.LineError as error:
             message = f"{error.problem[:1].upper()}{error.problem[1:]}."
             raise serializers.ValidationError(message, error.code) from None
-        return data
 
 
 class SimulatedMoneySerializer(StrictSerializer[Any]):

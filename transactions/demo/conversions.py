@@ -5,12 +5,14 @@ import random
 from collections.abc import Sequence
 from datetime import timedelta
 from decimal import Decimal
+from itertools import islice
 
 from partners.models import Partner
-from transactions.imports.importer import Importer
+from transactions.imports.conversions import parse_conversion, store
 from transactions.models import Conversion
 
 PERIOD = timedelta(days=365)
+BATCH = 5000
 # The value of one unit in CAD, and the decimals of amounts.
 CURRENCIES = {
     "CAD": (Decimal(1), 2),
@@ -28,9 +30,12 @@ def import_conversions(partner: Partner, external_ids: Sequence[str], *, convers
     existing = set(Conversion.objects.filter(partner=partner).values_list("conversion_id", flat=True))
     numbers = range(1, conversions + 1) if external_ids else ()
     records = (_record(partner, external_ids[number % len(external_ids)], number) for number in numbers)
-    lines = (json.dumps(record).encode() for record in records if record["conversionId"] not in existing)
-    for rejected in Importer().run(enumerate(lines, 1)):
-        raise RuntimeError(f"{rejected.line!r}: {rejected.reason}")
+    missing = (json.dumps(record).encode() for record in records if record["conversionId"] not in existing)
+    lines = enumerate(missing, 1)
+    while batch := [parse_conversion(number, line) for number, line in islice(lines, BATCH)]:
+        _, rejected = store(batch)
+        if rejected:
+            raise RuntimeError(f"Demo conversions were rejected: {rejected}")
 
 
 def _record(partner: Partner, external_id: str, number: int) -> dict[str, object]:

@@ -1,1 +1,1 @@
-"""Imports of conversions: NDJSON lines, committed in batches."""
+"""Imports: lines of NDJSON, and the conversions that they bring."""

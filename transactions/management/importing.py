@@ -1,197 +1,216 @@
-"""The base of commands that import NDJSON (docs/operations.md)."""
+"""The base of commands that take NDJSON (docs/operations.md)."""
 
+import os
+import signal
+import stat
 import sys
+import time
 from argparse import ArgumentParser
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import asdict
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from itertools import chain, count, islice
 from pathlib import Path
-from typing import IO, Any, NoReturn, Protocol
+from typing import IO, Any, BinaryIO, NoReturn
 
 from django.core.management.base import CommandError
 from django.db import DatabaseError, InterfaceError, connection
-from django.db.models.functions import Now
+from psycopg.errors import LockNotAvailable, QueryCanceled
 from tqdm import tqdm
 
-from partners.db import statements
+from partners.db import audit, statements
 from partners.management.base import (
     STATUS_OF_SIGNALS,
     Outcome,
     ServiceCommand,
     collected_signals,
-    unreachable,
+    standard_input,
+    translated_errors,
 )
-from transactions.documents.publishing import StorageError
-from transactions.imports.importer import Rejected
-from transactions.imports.sources import Interrupted, OtherFormatError, Source
-from transactions.imports.staging import Counts
-from transactions.models import ImportRun, RunKind, RunState
+from transactions.imports.lines import MAX_LINE_BYTES
+from transactions.models import IMPORT_ENDED
 
-# By default Python switches threads every 5 ms. The thread that stores waits that long after each statement, which
-# makes a third of a batch's time.
-SWITCH_SECONDS = 0.0005
+# Lines may be long: this many bytes are a batch too.
+MAX_BATCH_BYTES = 8 * 1024 * 1024
+# The lines that --rejects writes above rejected ones, and that an import skips. No record begins so.
+REASON = b"# Rejected, line "
+# Pauses in seconds before the retries without a database.
+RETRY_PAUSES = (0.5, 1, 2, 4, 8, 15)
 
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-class Importing(Protocol):
-    """What imports lines. bytes_read: of the source so far. line: the number of the last one whose outcome is known."""
-
-    counts: Counts
-    bytes_read: int
-    line: int
-
-    def run(self, lines: Iterable[tuple[int, bytes] | None]) -> Iterator[Rejected]:
-        """Import numbered lines, yielding the rejected ones in their order. None is a pause of the source."""
+# Lines with their numbers, from 1.
+Lines = Iterator[tuple[int, bytes]]
 
 
-class ImportCommand(ServiceCommand):
-    """A command that imports lines, each or none: with a rehearsal, rejects, progress and a record of the run."""
+class LinesCommand(ServiceCommand):
+    """A command that takes NDJSON: each line is done, is unchanged as it was done before, or is rejected."""
 
-    kind: RunKind
     # What has become of a line that was not there before, in one word.
     done = "imported"
     metavar = "FILE"
-    # Why the import ended early, and the exit status.
-    failure: tuple[str, int] | None = None
-    rejects: IO[bytes] | None = None
+    # So many lines are one transaction.
+    batch_lines = 1
+    has_dry_run = True
 
     records_run = True
+    is_dry_run = False
+    rejects: IO[bytes] | None = None
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """The file, --rejects and --dry-run."""
         parser.add_argument("file", metavar=self.metavar, help="the file, or - for standard input")
         parser.add_argument(
-            "--rejects", help="a file for the rejected lines, each below its reason: correct and import it"
+            "--rejects",
+            metavar="FILE",
+            help="a new file for the rejected lines, each below its reason: correct and import it",
         )
-        parser.add_argument("--dry-run", action="store_true", help="report what an import would do, and write nothing")
+        if self.has_dry_run:
+            parser.add_argument("--dry-run", action="store_true", help="roll each batch back: nothing is written")
 
-    def handle(self, *args: Any, **options: Any) -> None:
-        """Run the command; exit status 1, or that of a signal, unless each line was imported."""
-        super().handle(*args, **options)
-        if self.failure:
-            reason, status = self.failure
-            advice = "" if self.is_dry_run else f" Run it again: lines {self.done} already are unchanged."
-            raise CommandError(f"{reason}. The last line processed is {self.importer.line}.{advice}", returncode=status)
+    def store(self, lines: Sequence[tuple[int, bytes]]) -> tuple[int, Mapping[int, str]]:
+        """Store a batch: how many lines are new, and why others are rejected, by number. The rest is unchanged.
 
-    def perform(self, **options: Any) -> Outcome:
-        """Import the lines."""
-        self.is_dry_run = options["dry_run"]
-        with ExitStack() as stack:
-            self.signals = stack.enter_context(collected_signals())
-            try:
-                self.source = stack.enter_context(
-                    closing(Source(options["file"], command=self.name, interrupted=lambda: bool(self.signals)))
-                )
-                if options["rejects"]:
-                    rejects = Path(options["rejects"])
-                    # Opening the source for writing would empty it.
-                    if self.source.is_same_file(rejects):
-                        raise CommandError("--rejects names the file that is imported.")
-                    # Unbuffered, so that a full disk is noticed at once.
-                    self.rejects = stack.enter_context(rejects.open("wb", buffering=0))
-            except OSError as error:
-                raise CommandError(f"{error.filename}: {error.strerror}") from error
-            # It is shown on a terminal alone, and not on Django's stderr, which is red.
-            self.progress: tqdm[NoReturn] = stack.enter_context(
-                tqdm(
-                    total=self.source.size, unit="B", unit_scale=True, unit_divisor=1024, file=sys.stderr, disable=None
-                )
-            )
-            self._import(stack.enter_context(_worker()), options)
-        counts = self.importer.counts
-        data = {self.done: counts.imported, "unchanged": counts.unchanged, "rejected": counts.rejected}
-        text = f"{', '.join(f'{number} {name}' for name, number in data.items())}."
-        lines = [f"Dry run, nothing was written: {text}" if self.is_dry_run else text]
-        return Outcome(data, lines, status=1 if counts.rejected and not self.failure else 0)
-
-    def importing(self, *, run: int | None, worker: Executor, options: Mapping[str, Any]) -> Importing:
-        """What imports the lines. run: of the ImportRun; None for a rehearsal. worker: has its own connection."""
+        It is called again after a lost connection. Raises CommandError where the run has to end.
+        """
         raise NotImplementedError
 
-    def _import(self, worker: Executor, options: Mapping[str, Any]) -> None:
-        create = partial(ImportRun.objects.create, kind=self.kind, source=self.source.name, size_bytes=self.source.size)
-        run = None if self.is_dry_run else worker.submit(create).result().pk
-        state = RunState.FAILED
-        try:
-            self.importer = self.importing(run=run, worker=worker, options=options)
-            for rejected in self.importer.run(self._lines()):
-                self._report(rejected)
-            if not self.failure:
-                state = RunState.COMPLETE
-            elif self.signals:
-                state = RunState.STOPPED
-        except StorageError as error:
-            self.failure = str(error).rstrip("."), 1
-        except (DatabaseError, InterfaceError) as error:
-            refused = f"The database refused a statement (SQLSTATE {statements.sqlstate(error)})"
-            self.failure = unreachable(error).rstrip(".") if statements.is_unreachable(error) else refused, 1
-        except BaseException:
-            # The record has the counts of the batch being stored; this process has not.
-            if run:
-                _finish(worker, run, state)
-            raise
-        if run:
-            importer = self.importer
-            _finish(worker, run, state, bytes_read=self.source.position, line=importer.line, **asdict(importer.counts))
+    def perform(self, **options: Any) -> Outcome:
+        """Store the lines."""
+        self.is_dry_run = options.get("dry_run", False)
+        self.counts = {self.done: 0, "unchanged": 0, "rejected": 0}
+        self.bytes_read = self.line = 0
+        with ExitStack() as stack:
+            source = _open(options["file"], stack)
+            if options["rejects"]:
+                self.rejects = _create(options["rejects"], stack)
+            status = os.fstat(source.fileno())
+            size = status.st_size if stat.S_ISREG(status.st_mode) else None
+            # It is shown on a terminal alone, and not on Django's stderr, which is red.
+            self.progress: tqdm[NoReturn] = stack.enter_context(
+                tqdm(total=size, unit="B", unit_scale=True, unit_divisor=1024, file=sys.stderr, disable=None)
+            )
+            self._store_all(self._lines(source), source=Path(options["file"]).name)
+        text = f"{self._counted()}."
+        lines = [f"Dry run, nothing was written: {text}" if self.is_dry_run else text]
+        return Outcome(self.counts, lines, status=1 if self.counts["rejected"] else 0)
 
-    def _report(self, rejected: Rejected) -> None:
-        self.progress.clear()
-        self.stderr.write(f"line {rejected.number}: {rejected.reason}")
-        if self.rejects:
+    def _store_all(self, lines: Lines, source: str) -> None:
+        head = list(islice(lines, 2))
+        _refuse_other_format([line for _, line in head])
+        try:
+            with translated_errors(), collected_signals() as signals:
+                for batch in self._batches(chain(head, lines)):
+                    self._report(batch, *self._store_through_restarts(batch))
+                    _stop_for(signals)
+        except CommandError as error:
+            again = "" if self.is_dry_run else f" Run it again: lines {self.done} already are unchanged."
+            ended = f"{error} The last line processed is {self.line} ({self._counted()}).{again}"
+            raise CommandError(ended, returncode=error.returncode) from error
+        finally:
+            if not self.is_dry_run:
+                connection.close_if_unusable_or_obsolete()
+                # Without a database there is no entry; that of the command's start is there.
+                with suppress(DatabaseError, InterfaceError):
+                    audit.record(IMPORT_ENDED, object=self.name, detail={"file": source, **self.counts})
+
+    def _counted(self) -> str:
+        return ", ".join(f"{number} {name}" for name, number in self.counts.items())
+
+    def _store_through_restarts(self, batch: Sequence[tuple[int, bytes]]) -> tuple[int, Mapping[int, str]]:
+        """Store a batch; without a database it is retried for about half a minute.
+
+        After a commit whose answer was lost, the retry finds its lines unchanged, and counts them so.
+        """
+        for pause in RETRY_PAUSES:
             try:
-                self.rejects.write(rejected.for_correction())
+                return self.store(batch)
+            except (DatabaseError, InterfaceError) as error:
+                # A retry does not help inside the caller's transaction, or after a timeout.
+                if connection.in_atomic_block or isinstance(error.__cause__, (QueryCanceled, LockNotAvailable)):
+                    raise
+                # Users who were erased meanwhile: now their lines are rejected.
+                if not statements.is_reference_gone(error):
+                    if not statements.is_unreachable(error) and not statements.is_stale_plan(error):
+                        raise
+                    connection.close()
+            time.sleep(pause)
+        return self.store(batch)
+
+    def _report(self, batch: Sequence[tuple[int, bytes]], done: int, reasons: Mapping[int, str]) -> None:
+        self.line = batch[-1][0]
+        self.counts[self.done] += done
+        self.counts["unchanged"] += len(batch) - done - len(reasons)
+        self.counts["rejected"] += len(reasons)
+        for number, line in batch:
+            if number not in reasons:
+                continue
+            self.progress.clear()
+            self.stderr.write(f"line {number}: {reasons[number]}")
+            if self.rejects:
+                try:
+                    self.rejects.write(REASON + f"{number}: {reasons[number]}\n".encode() + line + b"\n")
+                except OSError as error:
+                    raise CommandError(f"The rejects cannot be written: {error.strerror}.") from error
+        self.progress.set_postfix_str(f"line {self.line:,}", refresh=False)
+        self.progress.update(self.bytes_read - self.progress.n)
+
+    def _batches(self, lines: Lines) -> Iterator[list[tuple[int, bytes]]]:
+        batch: list[tuple[int, bytes]] = []
+        size = 0
+        for number, line in lines:
+            if line.startswith(REASON):
+                continue
+            batch.append((number, line))
+            size += len(line)
+            if len(batch) >= self.batch_lines or size >= MAX_BATCH_BYTES:
+                yield batch
+                batch, size = [], 0
+        if batch:
+            yield batch
+
+    def _lines(self, source: BinaryIO) -> Lines:
+        """Lines that are not blank, without their ends; those that are too long are truncated after the limit."""
+        for number in count(1):
+            try:
+                line = part = source.readline(MAX_LINE_BYTES + 3)
+                self.bytes_read += len(part)
+                while part and not part.endswith(b"\n"):
+                    part = source.readline(MAX_LINE_BYTES)
+                    self.bytes_read += len(part)
             except OSError as error:
-                # Reading stops; the lines read so far are stored and counted.
-                self.failure, self.rejects = (f"The rejects cannot be written: {error.strerror}", 1), None
-
-    def _lines(self) -> Iterator[tuple[int, bytes] | None]:
-        number = 0
-        try:
-            for numbered in self.source.lines():
-                if self.failure:
-                    return
-                if numbered:
-                    number = numbered[0]
-                if numbered is None or self.source.position != self.importer.bytes_read:
-                    self.importer.bytes_read = self.source.position
-                    self._show_progress(number)
-                yield numbered
-            self._show_progress(number)
-        except Interrupted:
-            self.failure = f"Stopped by {self.signals[0].name}", STATUS_OF_SIGNALS + self.signals[0]
-        except OtherFormatError as error:
-            raise CommandError(str(error)) from None
-        except OSError as error:
-            self.failure = f"The source cannot be read: {error.strerror}", 1
-
-    def _show_progress(self, line: int) -> None:
-        self.progress.set_postfix_str(f"line {line:,}", refresh=False)
-        self.progress.update(self.source.position - self.progress.n)
+                raise CommandError(f"The file cannot be read: {error.strerror}.") from error
+            if not line:
+                return
+            line = (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line).rstrip(b"\r\n")
+            if line.strip():
+                yield number, line[: MAX_LINE_BYTES + 1]
 
 
-def _finish(worker: Executor, run: int, state: RunState, **fields: int) -> None:
-    """Record a run's end on a new connection. Without a database the record stays as its last batch left it."""
-
-    def record() -> None:
-        connection.close()
-        ImportRun.objects.filter(pk=run).update(state=state, updated_at=Now(), ended_at=Now(), **fields)
-
-    with suppress(DatabaseError, InterfaceError):
-        worker.submit(record).result()
-
-
-@contextmanager
-def _worker() -> Iterator[Executor]:
-    """One thread with its own database connection."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH_SECONDS)
+def _open(name: str, stack: ExitStack) -> BinaryIO:
+    if name == "-":
+        return standard_input()
     try:
-        with ThreadPoolExecutor(1, thread_name_prefix="import") as worker:
-            try:
-                yield worker
-            finally:
-                # A function, because each thread has a connection of its own.
-                worker.submit(lambda: connection.close()).result()  # noqa: PLW0108
-    finally:
-        sys.setswitchinterval(before)
+        return stack.enter_context(Path(name).open("rb"))
+    except OSError as error:
+        raise CommandError(f"{name}: {error.strerror}.") from error
+
+
+def _create(name: str, stack: ExitStack) -> IO[bytes]:
+    """Rejected lines hold personal data: nobody else may read the file, and no other file is overwritten."""
+    try:
+        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise CommandError(f"--rejects needs a new file: {name}: {error.strerror}.") from error
+    # Unbuffered, so that a full disk is noticed at once.
+    return stack.enter_context(open(descriptor, "wb", buffering=0))  # noqa: PTH123 - a descriptor
+
+
+def _stop_for(signals: Sequence[signal.Signals]) -> None:
+    if signals:
+        raise CommandError(f"Stopped by {signals[0].name}.", returncode=STATUS_OF_SIGNALS + signals[0])
+
+
+def _refuse_other_format(first_lines: Sequence[bytes]) -> None:
+    """Raise CommandError if none of the first two lines can be an object: CSV, a compressed file, UTF-16, an array."""
+    if first_lines and not any(line.startswith((b"{", REASON)) and b"\0" not in line for line in first_lines):
+        raise CommandError("This is not NDJSON in UTF-8: neither of its first two lines begins a JSON object.")

@@ -74,31 +74,6 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='ImportRun',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('conversions', 'Conversions'), ('documents', 'Documents')], db_default='conversions', max_length=20)),
-                ('source', models.CharField(max_length=255)),
-                ('state', models.CharField(choices=[('running', 'Running'), ('complete', 'Complete'), ('stopped', 'Stopped'), ('failed', 'Failed')], db_default='running', max_length=10)),
-                ('started_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('updated_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), verbose_name='updated at')),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('size_bytes', models.BigIntegerField(null=True)),
-                ('bytes_read', models.BigIntegerField(db_default=0)),
-                ('line', models.BigIntegerField(db_default=0)),
-                ('imported', models.BigIntegerField(db_default=0)),
-                ('unchanged', models.BigIntegerField(db_default=0)),
-                ('rejected', models.BigIntegerField(db_default=0)),
-            ],
-            options={
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('kind__in', ['conversions', 'documents'])), name='run_kind_known'),
-                    models.CheckConstraint(condition=models.Q(('state__in', ['running', 'complete', 'stopped', 'failed'])), name='run_state_known'),
-                    models.CheckConstraint(condition=models.Q(models.Q(('ended_at', None), ('state', 'running')), models.Q(models.Q(('state', 'running'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='run_ended_once'),
-                ],
-            },
-        ),
-        migrations.CreateModel(
             name='Conversion',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -152,16 +127,6 @@ class Migration(migrations.Migration):
                     models.CheckConstraint(condition=models.Q(('reason__regex', '\\S')), name='withdrawal_reason_given'),
                 ],
             },
-        ),
-        AddTriggers(
-            model_name='importrun',
-            triggers=[
-                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='1cc0af2435c7e5c3444275e3bbfbfe69f0341ab4', operation='DELETE', pgid='pgtrigger_no_delete_1941f', table='transactions_importrun', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='4fab2264bb01cad209a5bcc3c726c0fb3bf5127d', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_87630', table='transactions_importrun', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='begins_now', sql=partners.db.triggers.PermanentTriggerSql(func="\n                    IF NEW.state <> 'running' THEN\n                        RAISE EXCEPTION 'An import begins running.' USING ERRCODE = 'integrity_constraint_violation';\n                    END IF;\n                    NEW.started_at := clock_timestamp();\n                    NEW.updated_at := NEW.started_at;\n                    RETURN NEW;\n                ", hash='c3e583bbd7ddbe2db104c89aa0e976556f2d7f75', operation='INSERT', pgid='pgtrigger_begins_now_ad830', table='transactions_importrun', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='times', sql=partners.db.triggers.PermanentTriggerSql(func="\n                    NEW.updated_at := clock_timestamp();\n                    IF NEW.state <> 'running' THEN\n                        NEW.ended_at := NEW.updated_at;\n                    END IF;\n                    RETURN NEW;\n                ", hash='c563d3c4fca4608233ceecc2a6600857f73dbfa3', operation='UPDATE', pgid='pgtrigger_times_77662', table='transactions_importrun', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='ended_stays', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (OLD.state <> 'running')", func="RAISE EXCEPTION 'An import that has ended cannot be changed.' USING ERRCODE = 'integrity_constraint_violation';", hash='ccb38e6731f4d418c4a03a554d88ecb00b993084', operation='UPDATE', pgid='pgtrigger_ended_stays_76726', table='transactions_importrun', when='BEFORE')),
-            ],
         ),
         AddTriggers(
             model_name='conversion',

@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
-from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 from pytest_django.fixtures import Settings
@@ -14,7 +13,6 @@ from partners.monitoring.gauges import RedisCollector
 from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.watched import Watched, wait_until, watched
-from transactions.models import ImportRun
 
 PING = "/v1/ping"
 
@@ -108,22 +106,6 @@ def test_the_process_shows_its_memory_and_probes_leave_no_trace(service: Watched
     assert total(service, "psi_requests_total") == counted
     assert total(service, "process_resident_memory_bytes") > 0
     assert not [line for line in service.lines() if line.get("route") in {"livez", "readyz", "metrics"}]
-
-
-def test_a_running_import_shows_its_progress(service: Watched, committed_partner: Partner) -> None:
-    run = factories.ImportRunFactory.create(source="-", size_bytes=400, bytes_read=100, imported=7, rejected=2)
-    lines = {
-        outcome: total(service, "psi_import_lines", run=str(run.pk), outcome=outcome)
-        for outcome in ("imported", "unchanged", "rejected")
-    }
-    assert lines == {"imported": 7, "unchanged": 0, "rejected": 2}
-    assert total(service, "psi_import_progress_ratio", run=str(run.pk)) == 0.25
-    ended = timezone.now()
-    ImportRun.objects.filter(pk=run.pk).update(state="complete", ended_at=ended)
-    assert total(service, "psi_import_lines", run=str(run.pk)) == 0
-    assert total(service, "psi_import_ended_timestamp_seconds", kind="conversions", state="complete") == pytest.approx(
-        ended.timestamp()
-    )
 
 
 @pytest.mark.parametrize(("url", "values"), [("", []), ("redis://127.0.0.1:1/0", [0])])

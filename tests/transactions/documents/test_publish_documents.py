@@ -1,12 +1,15 @@
 """`manage.py publish_documents`: each line of a manifest is published once, or says why not."""
 
 import json
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from django.core.files.storage import storages
+from django.db import OperationalError, connection
+from django.utils import timezone
 
 from partners.models import AuditEntry, Partner
 from tests import factories
@@ -14,8 +17,9 @@ from tests.support.commands import outcome, run
 from tests.support.documents import folder, stored_at
 from transactions.documents.downloads import STORAGE
 from transactions.documents.withdrawing import withdraw
-from transactions.imports import manifests
-from transactions.models import Document, ImportRun, RunKind, RunState
+from transactions.management import importing
+from transactions.management.commands import publish_documents
+from transactions.models import Document
 from users.models import User
 
 __all__ = ("folder",)
@@ -25,7 +29,6 @@ PDF = b"%PDF-1.7 slip %%EOF\n"
 
 @pytest.fixture
 def ada(committed_partner: Partner, folder: Path) -> User:
-    """Committed, as the run is recorded by another connection."""
     return factories.UserFactory.create(partner=committed_partner, external_id="ada")
 
 
@@ -75,15 +78,22 @@ def test_each_line_is_published_and_again_is_unchanged(line: Make, manifest: Wri
     assert len([path for path in folder.rglob("*") if path.is_file()]) == 2
 
 
-def test_a_run_is_recorded_beside_those_of_conversions(line: Make, manifest: Write) -> None:
+def test_the_audit_log_has_the_run_and_each_document(line: Make, manifest: Write) -> None:
     run("publish_documents", manifest(line(1), line(2, type="invoice")))
-    recorded = ImportRun.objects.latest("id")
-    assert (recorded.kind, recorded.state, recorded.line) == (RunKind.DOCUMENTS, RunState.COMPLETE, 2)
-    assert (recorded.imported, recorded.unchanged, recorded.rejected) == (1, 0, 1)
-    assert outcome("list_imports", "--limit", "1")["imports"][0]["kind"] == "documents"
-    published, begun = AuditEntry.objects.filter(action__in=("document.published", "command.run")).order_by("-id")[:2]
-    assert published.detail["command"] == begun.object == "publish_documents"
-    assert published.actor == begun.actor != ""
+    ended, published, begun = AuditEntry.objects.order_by("-id")[:3]
+    assert (begun.action, published.action, ended.action) == ("command.run", "document.published", "import.ended")
+    assert published.detail["command"] == begun.object == ended.object == "publish_documents"
+    assert published.actor == begun.actor == ended.actor != ""
+    assert ended.detail["file"] == "manifest.ndjson"
+    assert [ended.detail[name] for name in ("published", "unchanged", "rejected")] == [1, 0, 1]
+
+
+def test_a_document_without_a_time_was_issued_now(line: Make, manifest: Write, ada: User) -> None:
+    given = line(1)
+    del given["createdAt"]
+    before = timezone.now()
+    assert outcome("publish_documents", manifest(given, given)) == {"published": 1, "unchanged": 1, "rejected": 0}
+    assert before <= Document.objects.get(user=ada).created_at <= timezone.now()
 
 
 @pytest.mark.parametrize(
@@ -92,16 +102,18 @@ def test_a_run_is_recorded_beside_those_of_conversions(line: Make, manifest: Wri
         ({"partner": "nobody"}, "partner not found"),
         ({"externalId": "bob"}, "user not found"),
         ({"file": "slips/none.pdf"}, "file not found"),
-        ({"file": "../outside.pdf"}, "file must be below the folder of the files"),
-        ({"file": "/etc/hostname"}, "file must be below the folder of the files"),
-        ({"file": "slips/link.pdf"}, "file must be below the folder of the files"),
+        ({"file": "../outside.pdf"}, "file must be below the folder of the manifest"),
+        ({"file": "/etc/hostname"}, "file must be below the folder of the manifest"),
+        ({"file": "slips/link.pdf"}, "file must be below the folder of the manifest"),
         ({"file": "slips"}, "file not found"),
         ({"content": b"GIF89a"}, "The file is not a PDF, as its name or content type says."),
         ({"content": b""}, "The file is empty."),
         ({"type": "invoice"}, "type must be one of: accountStatement, tradeConfirmation, taxSlip, agreement"),
         ({"title": ""}, "title: "),
         ({"createdAt": "2026-02-28"}, "createdAt "),
-        ({"file": 1, "note": "x"}, 'unknown name: "note"; file must be the path of a file'),
+        ({"createdAt": "2999-01-01T00:00:00Z"}, "createdAt must not be more than five minutes ahead"),
+        ({"note": "x"}, 'unknown name: "note"'),
+        ({"file": 1}, "file must be the path of a file"),
     ],
 )
 def test_a_rejected_line_says_why_and_can_be_corrected(
@@ -122,29 +134,14 @@ def test_a_rejected_line_says_why_and_can_be_corrected(
     assert outcome("publish_documents", corrected) == {"published": 1, "unchanged": 0, "rejected": 0}
 
 
-def test_other_content_is_refused_until_the_former_is_withdrawn(line: Make, manifest: Write, ada: User) -> None:
+def test_other_content_is_another_document_and_a_withdrawn_one_does_not_come_back(
+    line: Make, manifest: Write, ada: User
+) -> None:
     reviewer = factories.StaffFactory.create(role="reviewer")
     assert run("publish_documents", manifest(line())).status == 0
-    path = manifest(line(content=b"%PDF-1.7 corrected %%EOF"))
-    end = run("publish_documents", path)
-    assert (end.status, end.errors) == (1, f"line 1: {manifests.OTHER_CONTENT}\n")
     withdraw(document=Document.objects.get(user=ada), by=reviewer, reason="Wrong amount.", source="test")
-    assert outcome("publish_documents", path)["published"] == 1
-    # The withdrawn one does not come back.
     assert outcome("publish_documents", manifest(line()))["unchanged"] == 1
-
-
-def test_a_rehearsal_says_the_same_and_publishes_nothing(line: Make, manifest: Write, folder: Path, ada: User) -> None:
-    other = line(2, content=b"%PDF-1.7 other %%EOF") | {"title": line(1)["title"]}
-    path = manifest(line(1), line(1), other, line(3, externalId="bob"))
-    runs = ImportRun.objects.count()
-    rehearsed = run("publish_documents", path, "--dry-run")
-    assert rehearsed.output == "Dry run, nothing was written: 1 published, 1 unchanged, 2 rejected.\n"
-    assert not Document.objects.filter(user=ada).exists()
-    assert ImportRun.objects.count() == runs
-    assert not folder.exists()
-    real = run("publish_documents", path)
-    assert (real.output, real.errors) == ("1 published, 1 unchanged, 2 rejected.\n", rehearsed.errors)
+    assert outcome("publish_documents", manifest(line(content=b"%PDF-1.7 corrected %%EOF")))["published"] == 1
 
 
 def test_a_storage_that_fails_ends_the_run(line: Make, manifest: Write, tmp_path: Path, settings: Any) -> None:
@@ -153,23 +150,40 @@ def test_a_storage_that_fails_ends_the_run(line: Make, manifest: Write, tmp_path
     end = run("publish_documents", manifest(line(1), line(2)))
     assert end.status == 1
     assert "The storage of documents cannot be used" in end.errors
-    assert "The last line processed is 0. Run it again: lines published already are unchanged." in end.errors
-    assert ImportRun.objects.latest("id").state == RunState.FAILED
+    assert "The last line processed is 0 (0 published, 0 unchanged, 0 rejected). Run it again" in end.errors
 
 
-def test_files_may_be_elsewhere(line: Make, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "lists"
-    elsewhere.mkdir()
-    (elsewhere / "manifest.ndjson").write_text(json.dumps(line()))
-    command = ("publish_documents", str(elsewhere / "manifest.ndjson"))
-    assert run(*command).errors == "line 1: file not found\n"
-    assert outcome(*command, "--files", str(tmp_path))["published"] == 1
-    assert run(*command, "--files", str(tmp_path / "none")).errors == "CommandError: --files is not a folder.\n"
-    assert ImportRun.objects.latest("id").state == RunState.FAILED
+def test_a_run_outlives_a_lost_connection(line: Make, manifest: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    publish, losses = publish_documents.publish, iter([True])
+
+    def lose_the_answer(**given: Any) -> Document:
+        document = publish(**given)
+        if next(losses, False):
+            connection.close()
+            raise OperationalError("gone")
+        return document
+
+    monkeypatch.setattr(importing, "RETRY_PAUSES", (0.01,))
+    monkeypatch.setattr(publish_documents, "publish", lose_the_answer)
+    # The first was committed, and the process does not know.
+    counts = {"published": 1, "unchanged": 1, "rejected": 0}
+    assert outcome("publish_documents", manifest(line(1), line(2))) == counts
 
 
-def test_a_compressed_manifest_is_refused_with_what_reads_it(tmp_path: Path, committed_partner: Partner) -> None:
-    (tmp_path / "manifest.gz").write_bytes(b"\x1f\x8b\x08")
-    end = run("publish_documents", str(tmp_path / "manifest.gz"))
-    assert end.status == 1
-    assert end.errors.endswith("Decompress it: zcat FILE | manage.py publish_documents -\n")
+@pytest.mark.parametrize("stored_as", ["NFC", "NFD"])
+def test_a_name_finds_its_file_however_its_accents_are_written(
+    line: Make, manifest: Write, tmp_path: Path, stored_as: Literal["NFC", "NFD"]
+) -> None:
+    given = line(1)
+    for form in ("NFC", "NFD"):
+        name = unicodedata.normalize(stored_as, f"relevé {form}.pdf")
+        (tmp_path / "slips" / name).write_bytes(PDF + form.encode() + b"%%EOF")
+    lines = [given | {"file": "slips/" + unicodedata.normalize(form, f"relevé {form}.pdf")} for form in ("NFC", "NFD")]
+    assert outcome("publish_documents", manifest(*lines)) == {"published": 2, "unchanged": 0, "rejected": 0}
+
+
+def test_a_manifest_in_csv_is_refused_in_one_line(tmp_path: Path, committed_partner: Partner) -> None:
+    (tmp_path / "manifest.csv").write_text("partner,externalId\n" + "acme,ada\n" * 1000)
+    end = run("publish_documents", str(tmp_path / "manifest.csv"))
+    assert (end.status, end.errors.count("\n")) == (1, 1)
+    assert end.errors.startswith("CommandError: This is not NDJSON in UTF-8")

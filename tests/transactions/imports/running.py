@@ -11,16 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
 from partners.db import serving_role
-from partners.models import Partner
+from partners.models import AuditEntry, Partner
 from tests.conftest import database_url
 from tests.factories import ConversionFactory, columns_of
 from tests.support.commands import obey_all_signals
 from tests.support.watched import wait_until
-from transactions.models import Conversion, ImportRun
+from transactions.management.commands import import_conversions
+from transactions.models import IMPORT_ENDED, Conversion
 from users.models import User
 
 Line = Callable[..., dict[str, Any]]
@@ -39,8 +41,18 @@ class Result:
             self.status = ended.code
         except CommandError as error:
             self.status, self.reason = error.returncode, str(error)
-        self.counts = tuple(json.loads(out.getvalue()).values())
+        self.counts = tuple(json.loads(out.getvalue()).values()) if out.getvalue() else ()
         self.errors = err.getvalue().splitlines()
+
+
+def in_batches(monkeypatch: pytest.MonkeyPatch, lines: int) -> None:
+    monkeypatch.setattr(import_conversions.Command, "batch_lines", lines)
+
+
+def last_counts() -> dict[str, Any]:
+    """What the audit log has of the last import: its file and counts."""
+    detail = AuditEntry.objects.filter(action=IMPORT_ENDED).latest("id").detail
+    return {name: detail[name] for name in ("file", "imported", "unchanged", "rejected")}
 
 
 def ndjson(*lines: Any) -> bytes:
@@ -84,10 +96,6 @@ def end_waiting_session() -> None:
     wait_until_held_up()
     with psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as observer:
         assert observer.execute(f"SELECT pg_terminate_backend(pid, 60000) {_HELD_UP}").fetchall() == [(True,)]
-
-
-def last_run() -> ImportRun:
-    return ImportRun.objects.latest("id")
 
 
 def manage(*arguments: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[bytes]:

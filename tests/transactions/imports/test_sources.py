@@ -1,70 +1,41 @@
-"""Sources that are compressed, damaged or endless."""
+"""Files that are in another format, damaged or endless."""
 
 import gzip
 import json
 import subprocess
-import tracemalloc
-from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from partners.models import Partner
 from tests.transactions.imports.running import Line, Result, manage, ndjson, stored
-from transactions.imports.sources import Source
 
-MIB = 1024 * 1024
-
-
-def numbered(path: Path) -> list[tuple[int, bytes]]:
-    with closing(Source(str(path))) as source:
-        return [line for line in source.lines() if line]
+CSV = b"partner,externalId,conversionId\n" + b"acme,cust-1,cv-1\n" * 20_000
 
 
 @pytest.mark.parametrize(
-    ("first", "name", "program"),
+    "convert",
     [
-        (b"\x1f\x8b\x08", "gzip", "zcat"),
-        (b"\x28\xb5\x2f\xfd", "zstd", "zstdcat"),
-        (b"PK\x03\x04", "zip", "unzip -p"),
-        (b"BZh9", "bzip2", "bzcat"),
-        (b"\xfd7zXZ\x00", "xz", "xzcat"),
+        lambda lines: gzip.compress(ndjson(*lines)),
+        lambda lines: b"\x28\xb5\x2f\xfd" + bytes(100),
+        lambda lines: ndjson(*lines).decode().encode("utf-16"),
+        lambda lines: ndjson(*lines).decode().encode("utf-16-le"),
+        lambda lines: ndjson(*lines).decode().encode("utf-16-be"),
+        lambda lines: json.dumps(lines).encode(),
+        lambda lines: b"\xef\xbb\xbf \n" + json.dumps(lines, indent=1).encode(),
+        lambda lines: CSV,
+        lambda lines: b"\0" * 10_000_000,
     ],
+    ids=["gzip", "zstd", "utf-16", "utf-16-le", "utf-16-be", "array", "array of lines", "csv", "endless"],
 )
-def test_a_compressed_source_is_refused_in_one_line(
-    tmp_path: Path, committed_partner: Partner, first: bytes, name: str, program: str
+def test_another_format_is_refused_in_one_line(
+    tmp_path: Path, line: Line, committed_partner: Partner, convert: Any
 ) -> None:
-    (tmp_path / "f").write_bytes(first + bytes(100))
-    with pytest.raises(CommandError) as refused:
-        call_command("import_conversions", str(tmp_path / "f"))
-    advice = f"Decompress it: {program} FILE | manage.py import_conversions -"
-    assert (str(refused.value), refused.value.returncode) == (f"The source is compressed with {name}. {advice}", 1)
-
-
-@pytest.mark.parametrize(
-    ("encoding", "name"),
-    [("utf-16", "UTF-16"), ("utf-16-le", "UTF-16LE"), ("utf-16-be", "UTF-16BE")],
-)
-def test_utf_16_is_refused_in_one_line(
-    tmp_path: Path, line: Line, committed_partner: Partner, encoding: str, name: str
-) -> None:
-    (tmp_path / "f").write_bytes(ndjson(line(1), line(2)).decode().encode(encoding))
-    with pytest.raises(CommandError) as refused:
-        call_command("import_conversions", str(tmp_path / "f"))
-    advice = f"Convert it: iconv -f {name} -t UTF-8 FILE | manage.py import_conversions -"
-    assert str(refused.value) == f"The source is in UTF-16, not in UTF-8. {advice}"
-
-
-@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf", b" \n"], ids=ascii)
-def test_a_json_array_is_refused_in_one_line(
-    tmp_path: Path, line: Line, committed_partner: Partner, start: bytes
-) -> None:
-    (tmp_path / "f").write_bytes(start + json.dumps([line(1), line(2)], indent=1).encode())
-    with pytest.raises(CommandError) as refused:
-        call_command("import_conversions", str(tmp_path / "f"))
-    advice = "Convert it: jq -c '.[]' FILE | manage.py import_conversions -"
-    assert str(refused.value) == f"The source is a JSON array, not one object a line. {advice}"
+    (tmp_path / "f").write_bytes(convert([line(1), line(2)]))
+    result = Result(tmp_path / "f")
+    assert (result.status, result.errors) == (1, [])
+    assert result.reason == "This is not NDJSON in UTF-8: neither of its first two lines begins a JSON object."
     assert stored(committed_partner) == set()
 
 
@@ -88,20 +59,22 @@ def test_a_byte_order_mark_at_the_beginning_is_no_part_of_the_first_line(tmp_pat
     assert Result(tmp_path / "f").counts == (1, 0, 0)
 
 
-def test_blank_lines_count_in_line_numbers(tmp_path: Path) -> None:
-    (tmp_path / "f").write_bytes(b"\n\r\na\n \n" + b"b" * (3 * MIB) + b"\n\n" + b"c" * (3 * MIB))
-    found = numbered(tmp_path / "f")
-    assert [(number, line[:1]) for number, line in found] == [(3, b"a"), (5, b"b"), (7, b"c")]
-    assert [len(line) for _, line in found] == [1, 65_537, 65_537]
+def test_blank_lines_count_in_line_numbers(tmp_path: Path, line: Line) -> None:
+    long = b"{" + b"b" * (3 * 1024 * 1024)
+    (tmp_path / "f").write_bytes(b"\n\r\n{\n \n" + long + b"\n\n" + long)
+    result = Result(tmp_path / "f")
+    assert result.errors == [
+        "line 3: not a JSON object in UTF-8: see column 2",
+        "line 5: longer than 65536 bytes",
+        "line 7: longer than 65536 bytes",
+    ]
 
 
-@pytest.mark.parametrize("content", [b"\0", b"{}" * 511 + b" \n"], ids=["a line without end", "many lines"])
-def test_memory_stays_constant(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "large").write_bytes(content * (16 * MIB // len(content)))
-    with closing(Source(str(tmp_path / "large"))) as source:
-        tracemalloc.start()
-        lines = sum(1 for line in source.lines() if line)
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-    assert lines == (1 if content == b"\0" else 16 * 1024)
-    assert peak < 2 * MIB
+@pytest.mark.parametrize(("length", "reason"), [(65_536, "not a JSON object in UTF-8"), (65_537, "longer than 65536")])
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"], ids=ascii)
+def test_a_line_has_up_to_64_kib_without_its_end(
+    tmp_path: Path, line: Line, length: int, reason: str, end: bytes
+) -> None:
+    (tmp_path / "f").write_bytes(b"{" + b"x" * (length - 1) + end)
+    [error] = Result(tmp_path / "f").errors
+    assert error.startswith(f"line 1: {reason}")

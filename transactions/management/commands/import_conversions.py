@@ -1,20 +1,24 @@
-from collections.abc import Mapping
-from concurrent.futures import Executor
-from typing import Any
+from collections.abc import Sequence
 
-from transactions.imports.importer import Importer
-from transactions.imports.staging import Database, Rehearsal
-from transactions.management.importing import ImportCommand, Importing
-from transactions.models import RunKind
+from transactions.imports.conversions import parse_conversion, store
+from transactions.imports.lines import LineError
+from transactions.management.importing import LinesCommand
 
 
-class Command(ImportCommand):
+class Command(LinesCommand):
     help = (
         "Import conversions from NDJSON, one a line. For a compressed file: zcat FILE | manage.py import_conversions -"
         " Exit status 1 if any line was rejected or the import could not be finished."
     )
 
-    kind = RunKind.CONVERSIONS
+    batch_lines = 5000
 
-    def importing(self, *, run: int | None, worker: Executor, options: Mapping[str, Any]) -> Importing:
-        return Importer(Database(run) if run else Rehearsal(), worker)
+    def store(self, lines: Sequence[tuple[int, bytes]]) -> tuple[int, dict[int, str]]:
+        rows, reasons = [], dict[int, str]()
+        for number, line in lines:
+            try:
+                rows.append(parse_conversion(number, line))
+            except LineError as error:
+                reasons[number] = str(error)
+        imported, rejected = store(rows, is_dry_run=self.is_dry_run) if rows else (0, {})
+        return imported, reasons | rejected

@@ -9,8 +9,8 @@ from partners.management.base import Outcome, ServiceCommand, standard_input
 from transactions.documents.file_types import EXTENSIONS, UNKNOWN, content_type_of
 from transactions.documents.publishing import Replacement, StorageError, UnreadableError, publish
 from transactions.documents.withdrawing import find_document
+from transactions.imports.lines import LineError, created_at_of
 from transactions.models import DocumentType
-from transactions.timestamps import parse_created_at
 from users.management.base import add_user, find_user
 from users.staff.staff import find_staff
 
@@ -38,9 +38,9 @@ class Command(ServiceCommand):
         content_type = _content_type(name, options["content_type"])
         user = find_user(slug, external_id)
         try:
-            created_at = parse_created_at(options["created_at"]) if options["created_at"] is not None else None
-        except ValueError as error:
-            raise CommandError(f"--created-at {error}.") from None
+            created_at = created_at_of(options["created_at"]) if options["created_at"] is not None else None
+        except LineError as error:
+            raise CommandError(f"--created-at {error.problem}.") from None
         replacement = _replacement(options["replace"], options["reason"], options["by"])
         try:
             with nullcontext(standard_input()) if name == "-" else Path(name).open("rb") as source:
