@@ -4,14 +4,17 @@ import errno
 import json
 import os
 import uuid
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from partners.api.idempotency import ALREADY_RECEIVED
 from partners.events.relay import Relay
 from partners.models import ApiKey, Mode, OutboxEntry, Partner, WebhookEndpoint
+from partners.rfc_3339 import format_timestamp
 from tests import factories
 from tests.support.client import PartnerClient, Transport, now
 from tests.support.documents import folder
@@ -123,6 +126,17 @@ def test_a_time_may_have_any_number_of_zeros(sandbox: PartnerClient) -> None:
     response = sandbox.post(TRANSACTIONS, {"items": [timed]})
     assert response.status == 201
     assert response.json()["items"][0]["createdAt"] == "2025-01-01T00:00:00.000000Z"
+
+
+def test_a_time_may_be_five_minutes_ahead_and_not_more(sandbox: PartnerClient) -> None:
+    near, far = (
+        ITEM | {"createdAt": format_timestamp(timezone.now() + timedelta(minutes=minutes))} for minutes in (4, 6)
+    )
+    assert sandbox.post(TRANSACTIONS, {"items": [near]}).status == 201
+    response = sandbox.post(TRANSACTIONS, {"items": [near, far]})
+    assert_error(response, 400)
+    [error] = response.json()["fieldErrors"]
+    assert (error["field"], error["code"]) == ("items[1].createdAt", "range")
 
 
 @pytest.mark.parametrize("path", [TRANSACTIONS, DOCUMENTS, STATUS])

@@ -20,8 +20,6 @@ from users.profile.field_rules import external_id
 MAX_LINE_BYTES = 64 * 1024
 # How far a createdAt may be ahead of this machine's clock.
 MAX_AHEAD = timedelta(minutes=5)
-# Plain decimal notation: at most 20 digits before the point, and 18 after it.
-DECIMAL_PATTERN = r"(0|[1-9]\d{0,19})(\.\d{1,18})?"
 NOT_A_SIDE = "must be an object of currency and amount"
 NOT_JSON = "not a JSON object in UTF-8"
 
@@ -55,7 +53,7 @@ _SLUG = Form(re.compile(r"[a-z0-9-]{1,50}", re.ASCII), "a partner's slug, such a
 CONVERSION_ID = Form(re.compile(CONVERSION_ID_PATTERN), "1 to 64 of A-Z a-z 0-9 . - _, such as cnv-1", (1, 64))
 CURRENCY = Form(re.compile(CURRENCY_PATTERN), "3 to 10 upper-case letters or digits, such as CAD", (3, 10))
 DECIMAL = Form(
-    re.compile(DECIMAL_PATTERN, re.ASCII),
+    re.compile(r"(0|[1-9]\d{0,19})(\.\d{1,18})?", re.ASCII),
     'a plain decimal string, with at most 20 digits before the point and 18 after, such as "100.00"',
     (1, 39),
 )

@@ -191,10 +191,11 @@ def test_rejected_lines_are_reported_in_their_order(
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importing, "MAX_BATCH_BYTES", 100_000)
     (tmp_path / "f").write_bytes(ndjson(line(1)) + (b"{" + b"x" * 10_000 + b"\n") * 2000 + b"{" * 20_000_000)
-    with (tmp_path / "errors").open("w") as errors, pytest.raises(SystemExit):
+    tracemalloc.start()
+    with (tmp_path / "errors").open("w") as errors:
         command = import_conversions.Command(stdout=OutputWrapper(io.StringIO()), stderr=OutputWrapper(errors))
-        tracemalloc.start()
-        call_command(command, str(tmp_path / "f"))
+        with pytest.raises(SystemExit):
+            call_command(command, str(tmp_path / "f"))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert command.counts == {"imported": 1, "unchanged": 0, "rejected": 2001}
