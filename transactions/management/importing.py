@@ -108,7 +108,8 @@ class LinesCommand(ServiceCommand):
             raise CommandError(ended, returncode=error.returncode) from error
         finally:
             if not self.is_dry_run:
-                connection.close_if_unusable_or_obsolete()
+                if not connection.in_atomic_block:
+                    connection.close_if_unusable_or_obsolete()
                 # Without a database there is no entry; that of the command's start is there.
                 with suppress(DatabaseError, InterfaceError):
                     audit.record(IMPORT_ENDED, object=self.name, detail={"file": source, **self.counts})
