@@ -16,9 +16,9 @@ from tests import factories
 from tests.support.commands import outcome, run
 from tests.support.documents import folder, stored_at
 from transactions.documents.downloads import STORAGE
+from transactions.documents.publishing import publish
 from transactions.documents.withdrawing import withdraw
 from transactions.management import importing
-from transactions.management.commands import publish_documents
 from transactions.models import Document
 from users.models import User
 
@@ -154,7 +154,7 @@ def test_a_storage_that_fails_ends_the_run(line: Make, manifest: Write, tmp_path
 
 
 def test_a_run_outlives_a_lost_connection(line: Make, manifest: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish, losses = publish_documents.publish, iter([True])
+    losses = iter([True])
 
     def lose_the_answer(**given: Any) -> Document:
         document = publish(**given)
@@ -164,7 +164,7 @@ def test_a_run_outlives_a_lost_connection(line: Make, manifest: Write, monkeypat
         return document
 
     monkeypatch.setattr(importing, "RETRY_PAUSES", (0.01,))
-    monkeypatch.setattr(publish_documents, "publish", lose_the_answer)
+    monkeypatch.setattr("transactions.management.commands.publish_documents.publish", lose_the_answer)
     # The first was committed, and the process does not know.
     counts = {"published": 1, "unchanged": 1, "rejected": 0}
     assert outcome("publish_documents", manifest(line(1), line(2))) == counts

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.core.management.base import OutputWrapper
 
 from partners.api.serializers import NAME_LENGTH_IN_ERRORS
 from partners.models import Partner
@@ -193,7 +192,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, line: Line, monkeypa
     (tmp_path / "f").write_bytes(ndjson(line(1)) + (b"{" + b"x" * 10_000 + b"\n") * 2000 + b"{" * 20_000_000)
     tracemalloc.start()
     with (tmp_path / "errors").open("w") as errors:
-        command = import_conversions.Command(stdout=OutputWrapper(io.StringIO()), stderr=OutputWrapper(errors))
+        command = import_conversions.Command(stdout=io.StringIO(), stderr=errors)
         with pytest.raises(SystemExit):
             call_command(command, str(tmp_path / "f"))
     _, peak = tracemalloc.get_traced_memory()
