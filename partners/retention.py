@@ -7,7 +7,7 @@ from partners.api import idempotency
 from partners.db import statements
 from partners.models import WebhookEndpoint
 from partners.models.audit import SANDBOX_DAYS
-from partners.models.partner import KEY_DAYS, KEY_ENDED_AT
+from partners.models.partner import KEY_DAYS, KEY_ENDED_AT, KEY_PREFIXES, SANDBOX_KEY_DAYS, Mode
 
 # The largest CLOCK_SKEW_SECONDS that the settings allow, and a margin for differing clocks.
 SIGNATURE_WINDOW = timedelta(seconds=3600) + timedelta(hours=1)
@@ -31,6 +31,10 @@ _BY_SANDBOX = """
     AND actor_kind = 'partner' AND actor IN (SELECT slug FROM partners_partner WHERE mode = 'sandbox')
 """
 
+_OF_SANDBOX_OR_OLD = (
+    f"AND (starts_with(prefix, '{KEY_PREFIXES[Mode.SANDBOX]}') OR {KEY_ENDED_AT} < now() - interval '{KEY_DAYS} days')"
+)
+
 _FEEDS = "SELECT partner_id FROM partners_eventfeed WHERE purged_position < last_position ORDER BY partner_id"
 # It keeps those of EVENTS_KEPT (partners/sql/partners_purge_events.sql).
 _PURGE_EVENTS = "SELECT purged FROM partners_purge_events(%s, %s)"
@@ -52,7 +56,7 @@ def purge_expired(*, batch_size: int) -> dict[str, int]:
             ("webhookDeliveries", "partners_webhookdelivery", "created_at", EVENTS_KEPT, "", _SKIP),
             ("sandboxRequests", "partners_sandboxrequest", "created_at", request_log.KEPT, "", ""),
             ("auditEntries", "partners_auditentry", "at", timedelta(days=SANDBOX_DAYS), _BY_SANDBOX, ""),
-            ("apiKeys", "partners_apikey", KEY_ENDED_AT, timedelta(days=KEY_DAYS), "", ""),
+            ("apiKeys", "partners_apikey", KEY_ENDED_AT, timedelta(days=SANDBOX_KEY_DAYS), _OF_SANDBOX_OR_OLD, ""),
         )
     }
     WebhookEndpoint.objects.filter(removed_at__isnull=False, deliveries=None).delete()

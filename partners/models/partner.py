@@ -134,8 +134,12 @@ KEY_PREFIXES = {Mode.LIVE: "psi_key_", Mode.SANDBOX: "psi_test_key_"}
 
 _PREFIX_BY_MODE = " ".join(f"WHEN '{mode.value}' THEN '{prefix}'" for mode, prefix in KEY_PREFIXES.items())
 
-# How long a key is kept after its end: then its lines in the audit log are left of it.
+# How long a key is kept after its end: then its lines in the audit log are left of it. A sandbox partner makes many.
 KEY_DAYS = 365
+SANDBOX_KEY_DAYS = 30
+_KEPT_DAYS = (
+    f"(CASE WHEN starts_with(OLD.prefix, '{KEY_PREFIXES[Mode.SANDBOX]}') THEN {SANDBOX_KEY_DAYS} ELSE {KEY_DAYS} END)"
+)
 # SQL, null of one without an end.
 KEY_ENDED_AT = "least(revoked_at, expires_at)"
 
@@ -157,7 +161,7 @@ _KEY_TRIGGERS = [
     ),
     *append_only(
         pgtrigger.Delete,
-        deletable=f"least(OLD.revoked_at, OLD.expires_at) < now() - interval '{KEY_DAYS} days'",
+        deletable=f"least(OLD.revoked_at, OLD.expires_at) < now() - {_KEPT_DAYS} * interval '1 day'",
     ),
     *(
         PermanentTrigger(
@@ -217,7 +221,9 @@ class ApiKey(models.Model):
         "UPDATE (encrypted_secret, expires_at, revoked_at, last_used_at)",
         "DELETE",
     )
-    ending = Ending(expires="a year after its end, with its history", kept="one that has not ended")
+    ending = Ending(
+        expires="a year after its end, of a sandbox partner 30 days, with its history", kept="one that has not ended"
+    )
 
     class Meta:
         verbose_name = _("API key")

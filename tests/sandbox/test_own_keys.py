@@ -100,6 +100,14 @@ def test_an_eleventh_key_is_a_conflict(sandbox: PartnerClient, sandbox_partner: 
     assert client.get(PING).status == 200
 
 
+def test_a_partner_makes_fifty_keys_a_day(sandbox: PartnerClient, sandbox_partner: Partner) -> None:
+    client = sandbox
+    for _ in range(keys.MAX_SANDBOX_KEYS_A_DAY - 1):
+        client, _ends = rotate(client, overlapHours=0)
+    assert "50 API keys a day" in assert_error(client.post(ROTATE, {"overlapHours": 0}), 409)["message"]
+    assert client.get(PING).status == 200
+
+
 def test_the_partner_is_locked_before_the_key(sandbox: PartnerClient) -> None:
     """As a revocation does: the other order could be a deadlock with one at the same time."""
     with CaptureQueriesContext(connection) as queries:

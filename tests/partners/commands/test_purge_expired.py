@@ -148,6 +148,16 @@ def test_keys_go_a_year_after_their_end_and_leave_their_audit_entries(partner: P
     assert AuditEntry.objects.filter(action="apiKey.created", object__in=[key.prefix for key in gone]).count() == 2
 
 
+def test_keys_of_sandbox_partners_go_after_a_month() -> None:
+    sandbox = factories.PartnerFactory.create(mode="sandbox")
+    for days in (31, 29):
+        ended = timezone.now() - timedelta(days=days)
+        factories.ApiKeyFactory.create(partner=sandbox, age=timedelta(days=40), revoked_at=ended)
+    factories.ApiKeyFactory.create(age=timedelta(days=40), revoked_at=timezone.now() - timedelta(days=31))
+    assert outcome("purge_expired") == purged(apiKeys=1)
+    assert ApiKey.objects.filter(partner=sandbox).exclude(revoked_at=None).count() == 1
+
+
 @pytest.mark.parametrize("table", ["partners_apikey", "partners_auditentry"])
 def test_what_has_not_served_its_time_cannot_be_removed(partner: Partner, table: str) -> None:
     factories.ApiKeyFactory.create(partner=partner)
