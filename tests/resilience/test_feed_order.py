@@ -87,26 +87,3 @@ def test_a_reader_of_the_feed_gets_each_change_once(cluster: Cluster, tmp_path: 
     print(f"{RUNS} runs, {len(written)} transactions, {len(follower.seen)} events")  # noqa: T201 - figures of a long run
     assert Counter(changes_of(follower)) == Counter(written)
     assert (last, count, entries) == (len(written), len(written), 0)
-
-
-def test_a_reader_of_ids_loses_changes(cluster: Cluster) -> None:
-    users = add_users(cluster.url, "acme", 2)
-    seen: dict[int, UUID] = {}
-    with (
-        closing(Writer(cluster.url)) as first,
-        closing(Writer(cluster.url)) as second,
-        psycopg.connect(cluster.url, autocommit=True) as connection,
-    ):
-
-        def poll() -> None:
-            statement = "SELECT id, user_ids[1] FROM partners_outboxentry WHERE id > %s ORDER BY id LIMIT 7"
-            seen.update(connection.execute(statement, (max(seen, default=0),)).fetchall())
-
-        for writer, user in zip((first, second), users, strict=True):
-            writer.record(user)
-        for writer in (second, first):
-            writer.commit()
-            poll()
-        entries = connection.execute("SELECT user_ids[1] FROM partners_outboxentry ORDER BY id").fetchall()
-    assert entries == [(user,) for user in users]
-    assert list(seen.values()) == [users[1]]

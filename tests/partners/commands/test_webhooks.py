@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from partners.models import DeliveryState, Partner, WebhookEndpoint
 from partners.webhooks import addresses, endpoints
-from tests.factories import EventFactory, WebhookDeliveryFactory, WebhookEndpointFactory
-from tests.support.commands import outcome, printed, refusal, run
+from tests.factories import WebhookDeliveryFactory, WebhookEndpointFactory
+from tests.support.commands import outcome, printed, refusal
 from tests.support.webhook_secrets import secrets_in_force
 
 URL = "https://hooks.example.com/events"
@@ -36,58 +36,34 @@ def listed(partner: Partner) -> list[dict[str, Any]]:
     return webhooks
 
 
-def test_an_added_webhook_is_listed(partner: Partner) -> None:
-    added = outcome("add_webhook", partner.slug, URL, "--type", "user.statusChanged", "--description", "production")
+@pytest.mark.parametrize(
+    "types",
+    [
+        ("--type", "user.statusChanged", "--type", "user.documentPublished"),
+        ("--type", "user.statusChanged", "user.documentPublished"),
+    ],
+    ids=["one by one", "together"],
+)
+def test_an_added_webhook_is_listed(partner: Partner, types: tuple[str, ...]) -> None:
+    added = outcome("add_webhook", partner.slug, URL, *types, "--description", "production")
     endpoint = endpoints.find_endpoint(added["webhookId"])
     assert added == {
         "webhookId": str(endpoint.pk),
         "url": URL,
-        "types": ["user.statusChanged"],
+        "types": ["user.statusChanged", "user.documentPublished"],
         "secret": secrets_in_force(endpoint)[0],
     }
     assert listed(partner) == [
         {
             "webhookId": str(endpoint.pk),
             "url": URL,
-            "types": ["user.statusChanged"],
+            "types": ["user.statusChanged", "user.documentPublished"],
             "description": "production",
             "state": "active",
             "disabledReason": None,
             "lastSuccessAt": None,
             "failingSince": None,
         }
-    ]
-
-
-@pytest.mark.parametrize(
-    ("url", "names_the_setting"),
-    [
-        ("https://localhost/events", True),
-        ("https://localhost:8443/events", True),
-        ("https://hooks.localhost/", True),
-        ("https://127.0.0.1:8443/", True),
-        ("https://10.0.0.1/", False),
-        ("http://hooks.example.com/", False),
-    ],
-)
-def test_a_webhook_of_this_machine_is_refused_with_the_setting_that_allows_it(
-    endpoint: WebhookEndpoint, url: str, *, names_the_setting: bool
-) -> None:
-    for arguments in (["add_webhook", endpoint.partner.slug, url], ["set_webhook", str(endpoint.pk), "--url", url]):
-        assert ("WEBHOOK_ALLOW_LOOPBACK" in refusal(*arguments)) == names_the_setting
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["--type", "user.statusChanged", "--type", "user.documentPublished"],
-        ["--type", "user.statusChanged", "user.documentPublished"],
-    ],
-)
-def test_types_are_given_one_by_one_or_together(partner: Partner, arguments: list[str]) -> None:
-    assert outcome("add_webhook", partner.slug, URL, *arguments)["types"] == [
-        "user.statusChanged",
-        "user.documentPublished",
     ]
 
 
@@ -131,14 +107,6 @@ def test_a_webhook_is_changed(endpoint: WebhookEndpoint) -> None:
     assert outcome("set_webhook", webhook_id, "--type")["types"] == []
 
 
-def test_an_enabled_webhook_gets_nothing_of_the_time_while_it_was_disabled(endpoint: WebhookEndpoint) -> None:
-    outcome("set_webhook", str(endpoint.pk), "--disable")
-    EventFactory.create(partner=endpoint.partner)
-    outcome("set_webhook", str(endpoint.pk), "--enable")
-    endpoint.refresh_from_db()
-    assert endpoint.position == 1
-
-
 def test_a_removed_webhook_is_gone(endpoint: WebhookEndpoint) -> None:
     assert outcome("remove_webhook", str(endpoint.pk)) == {"webhookId": str(endpoint.pk)}
     assert listed(endpoint.partner) == []
@@ -153,19 +121,11 @@ def test_a_rotated_secret_signs_until_the_overlap_ends(endpoint: WebhookEndpoint
     assert (secrets[0], len(secrets)) == (rotated["secret"], in_force)
 
 
-@pytest.mark.parametrize("hours", ["-1", "169", "1.5", "many"])
-def test_an_overlap_that_is_none_is_a_wrong_use(endpoint: WebhookEndpoint, hours: str) -> None:
-    end = run("rotate_webhook_secret", str(endpoint.pk), f"--overlap-hours={hours}")
-    assert (end.status, end.output) == (2, "")
-    assert "whole number from 0 to 168" in end.errors
-
-
-@pytest.mark.parametrize("webhook_id", [UNKNOWN, "none", "1"])
 @pytest.mark.parametrize(
     "command", ["set_webhook", "remove_webhook", "rotate_webhook_secret", "test_webhook", "retry_webhooks"]
 )
-def test_an_unknown_webhook_is_one_line(command: str, webhook_id: str, endpoint: WebhookEndpoint) -> None:
-    assert refusal(command, webhook_id) == "Webhook not found."
+def test_an_unknown_webhook_is_one_line(command: str, endpoint: WebhookEndpoint) -> None:
+    assert refusal(command, UNKNOWN) == "Webhook not found."
 
 
 @pytest.mark.parametrize(
@@ -173,8 +133,6 @@ def test_an_unknown_webhook_is_one_line(command: str, webhook_id: str, endpoint:
     [
         ([URL, "--type", "user.created"], "types: Unknown type user.created"),
         (["http://hooks.example.com/"], "url: "),
-        (["https://127.0.0.1/"], "url: "),
-        (["https://hooks.example.com:80/"], "url: "),
         (["https://hooks.example.com/\udcff"], "url is not text in UTF-8."),
         ([URL, "--description", "a" * 201], "description: "),
     ],
@@ -188,15 +146,12 @@ def test_an_invalid_value_is_one_line(partner: Partner, arguments: list[str], te
 def test_an_invalid_value_changes_nothing(endpoint: WebhookEndpoint) -> None:
     assert refusal("set_webhook", str(endpoint.pk), "--disable", "--url", "https://10.0.0.1/").startswith("url: ")
     assert refusal("set_webhook", str(endpoint.pk), "--disable", "--type", "none").startswith("types: ")
+    assert "WEBHOOK_ALLOW_LOOPBACK" in refusal("set_webhook", str(endpoint.pk), "--url", "https://localhost/")
+    assert "WEBHOOK_ALLOW_LOOPBACK" in refusal("add_webhook", endpoint.partner.slug, "https://127.0.0.1/")
     assert refusal("set_webhook", str(endpoint.pk)).startswith("Nothing to change")
     assert refusal("add_webhook", "nobody", URL) == "Partner 'nobody' not found."
     [webhook] = listed(endpoint.partner)
     assert (webhook["url"], webhook["state"]) == (URL, "active")
-
-
-def test_a_sixth_webhook_is_refused(partner: Partner) -> None:
-    WebhookEndpointFactory.create_batch(5, partner=partner)
-    assert "at most 5" in refusal("add_webhook", partner.slug, URL)
 
 
 def test_failed_and_waiting_deliveries_are_retried(endpoint: WebhookEndpoint) -> None:
