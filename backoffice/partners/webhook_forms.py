@@ -9,7 +9,6 @@ from django.utils.translation import gettext_lazy as _
 from partners.models import EventType
 from partners.models.webhooks import MAX_URL_LENGTH
 from partners.webhooks import endpoints
-from partners.webhooks.addresses import naming_the_setting
 
 MAX_OVERLAP_HOURS = endpoints.MAX_OVERLAP // timedelta(hours=1)
 
@@ -43,8 +42,7 @@ class AddWebhookForm(WebhookForm):
         values = self.cleaned_data
         if "url" not in values:
             return values
-        with naming_the_setting():
-            return {**values, "url": endpoints.checked_url(values["url"])}
+        return {**values, "url": endpoints.checked_url(values["url"])}
 
 
 class RotateSecretForm(forms.Form):

@@ -30,7 +30,6 @@ from backoffice.partners.webhook_columns import (
 from backoffice.partners.webhook_forms import RemoveForm, RotateSecretForm, WebhookForm
 from partners.models import WebhookDelivery, WebhookEndpoint, WebhookSecret
 from partners.webhooks import deliveries, endpoints
-from partners.webhooks.addresses import naming_the_setting
 
 MAY_CHANGE = "partners.change_webhookendpoint"
 MAY_RETRY = "partners.change_webhookdelivery"
@@ -148,8 +147,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
     )
     def edit(self, request: HttpRequest, endpoint: WebhookEndpoint, form: WebhookForm) -> Any:
         """Change URL, types and description."""
-        with naming_the_setting():
-            endpoints.change_endpoint(endpoint, **form.cleaned_data, seen=request.POST["version"])
+        endpoints.change_endpoint(endpoint, **form.cleaned_data, seen=request.POST["version"])
         return _("The webhook is changed.")
 
     @ConfirmedAction(

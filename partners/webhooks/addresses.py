@@ -8,9 +8,8 @@ import asyncio
 import re
 import socket
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from concurrent.futures import Future
-from contextlib import contextmanager
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import NamedTuple
 
@@ -28,8 +27,6 @@ HTTPS_PORT = 443
 _LOWEST_OTHER_PORT, _HIGHEST_PORT = 1024, 65535
 _MAX_HOST_LENGTH = 253
 _LOCALHOST = "localhost"
-# What marks an error about a URL of this machine: its code is the API's.
-_THIS_MACHINE = {"url": "of this machine"}
 
 # The characters of RFC 3986, without a user, a fragment, and the brackets of an IPv6 address. So narrow that no two
 # parsers can disagree on which part is the host.
@@ -41,7 +38,6 @@ _URL = re.compile(
 _LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
 # A host whose last label is a number is an IPv4 address to many parsers: decimal, octal or hexadecimal.
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_LOOPBACK_TEXT = re.compile(r"127(?:\.[0-9]+){3}")
 
 # IANA's registries of special-purpose addresses, those included that are globally reachable (no receiver is there),
 # and multicast. A table of our own, because versions of Python's `ipaddress` disagree.
@@ -108,31 +104,12 @@ def check_addresses(url: str, seconds: float = SET_UP_SECONDS) -> None:
     seconds: how long the look-up may take.
     """
     target = parse(url)
-    found: list[Address] = []
     try:
-        found = _look_up(target.host, target.port).result(seconds)
-        require_global(found)
+        require_global(_look_up(target.host, target.port).result(seconds))
     except (OSError, TimeoutError, RefusedAddressError):
         # One text, as callers could otherwise find out which names exist inside.
         message = _("The URL's host name does not resolve to public addresses alone.")
-        mark = _THIS_MACHINE if any(map(_is_loopback, found)) else None
-        raise ValidationError(message, code="notAllowed", params=mark) from None
-
-
-@contextmanager
-def naming_the_setting() -> Iterator[None]:
-    """Have an error about a URL of this machine name the setting that allows it.
-
-    For staff and operators: partners know nothing of the service's settings.
-    """
-    try:
-        yield
-    except ValidationError as error:
-        errors = error.error_dict.get("url", []) if hasattr(error, "error_dict") else []
-        if not any(one.params == _THIS_MACHINE for one in errors):
-            raise
-        hint = _("In development, WEBHOOK_ALLOW_LOOPBACK=true (with DEBUG=true) allows https://localhost.")
-        raise ValidationError({**error.error_dict, "url": [*errors, hint]}) from None
+        raise ValidationError(message, code="notAllowed") from None
 
 
 async def resolve(host: str, port: int) -> list[Address]:
@@ -204,9 +181,8 @@ def _ascii_host(text: str) -> str:
     labels = host.split(".")
     valid = len(host) <= _MAX_HOST_LENGTH and all(map(_LABEL.fullmatch, labels))
     if not valid or len(labels) == 1 or _NUMBER.fullmatch(labels[-1]) or labels[-1] == _LOCALHOST:
-        mark = _THIS_MACHINE if labels[-1] == _LOCALHOST or _LOOPBACK_TEXT.fullmatch(host) else None
         message = _("The URL's host must be a full host name, such as hooks.example.com; not an address.")
-        raise ValidationError(message, code="format", params=mark)
+        raise ValidationError(message, code="format")
     return host
 
 

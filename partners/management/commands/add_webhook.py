@@ -4,7 +4,6 @@ from typing import Any
 from partners.management.base import Outcome, ServiceCommand, find_partner
 from partners.management.webhooks import SHOWN_ONCE, add_types, types_text
 from partners.webhooks import endpoints
-from partners.webhooks.addresses import naming_the_setting
 
 
 class Command(ServiceCommand):
@@ -18,12 +17,11 @@ class Command(ServiceCommand):
         parser.add_argument("--description", default="", help="what it is for, up to 200 characters")
 
     def perform(self, *, slug: str, url: str, types: list[str] | None, description: str, **_: Any) -> Outcome:
-        with naming_the_setting():
-            # It resolves a name: before the first statement, with which the transaction begins.
-            checked = endpoints.checked_url(url)
-            endpoint, secret = endpoints.create_endpoint(
-                partner=find_partner(slug), url=checked, types=types or (), description=description
-            )
+        # It resolves a name: before the first statement, with which the transaction begins.
+        checked = endpoints.checked_url(url)
+        endpoint, secret = endpoints.create_endpoint(
+            partner=find_partner(slug), url=checked, types=types or (), description=description
+        )
         return Outcome(
             {"webhookId": str(endpoint.pk), "url": endpoint.url, "types": endpoint.types, "secret": secret},
             [

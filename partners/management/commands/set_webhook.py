@@ -7,7 +7,6 @@ from django.db import transaction
 from partners.management.base import Outcome, ServiceCommand
 from partners.management.webhooks import add_types, add_webhook_id, types_text, webhook_data
 from partners.webhooks import endpoints
-from partners.webhooks.addresses import naming_the_setting
 
 
 class Command(ServiceCommand):
@@ -37,7 +36,7 @@ class Command(ServiceCommand):
         endpoint = endpoints.find_endpoint(webhook_id)
         if all(value is None for value in (url, types, description, enabled)):
             raise CommandError("Nothing to change: give --url, --type, --description, --disable or --enable.")
-        with naming_the_setting(), transaction.atomic():
+        with transaction.atomic():
             endpoint = endpoints.change_endpoint(endpoint, url=url, types=types, description=description)
             if enabled is not None:
                 endpoint = endpoints.enable(endpoint) if enabled else endpoints.disable(endpoint)

@@ -139,14 +139,6 @@ def test_a_form_that_is_not_valid_does_nothing(
     assert not staff_acts()
 
 
-@pytest.mark.parametrize("action", ["add_webhook", "edit"])
-def test_a_webhook_of_this_machine_names_the_setting_that_allows_it(
-    action: str, manager: Client, endpoint: WebhookEndpoint
-) -> None:
-    given = fields(manager, action, endpoint) | {"url": "https://localhost/events"}
-    assert "WEBHOOK_ALLOW_LOOPBACK=true" in manager.post(url(action, endpoint), given).content.decode()
-
-
 def test_a_change_is_logged_by_its_fields(manager: Client, endpoint: WebhookEndpoint) -> None:
     assert f'value="{URL}"' in manager.get(url("edit", endpoint)).content.decode()
     manager.post(url("edit", endpoint), fields(manager, "edit", endpoint))

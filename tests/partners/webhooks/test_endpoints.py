@@ -15,7 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from partners.models import DisabledReason, EventType, Partner, WebhookEndpoint, WebhookSecret
 from partners.refusals import RefusedError
-from partners.webhooks import addresses, endpoints
+from partners.webhooks import endpoints
 from tests.factories import EventFactory, PartnerFactory, WebhookEndpointFactory
 from tests.support.webhook_secrets import secrets_in_force
 
@@ -135,20 +135,6 @@ def test_what_is_not_valid_is_refused_by_its_field(
         endpoints.change_endpoint(endpoint, **fields)
     assert list(added.value.message_dict) == list(changed.value.message_dict) == list(fields)
     assert WebhookEndpoint.objects.get().url == endpoint.url
-
-
-@pytest.mark.parametrize("url", ["https://localhost/", "https://127.0.0.1/", "https://loopback.example.com/"])
-def test_the_rule_names_no_setting_of_the_service_unless_asked_to(
-    url: str, partner: Partner, hosts: dict[str, str]
-) -> None:
-    hosts["loopback.example.com"] = "127.0.0.1"
-    with pytest.raises(ValidationError) as refused:
-        endpoints.add_endpoint(partner=partner, url=url)
-    assert "WEBHOOK" not in str(refused.value)
-    with pytest.raises(ValidationError) as hinted, addresses.naming_the_setting():
-        endpoints.add_endpoint(partner=partner, url=url)
-    assert hinted.value.message_dict["url"][:-1] == refused.value.message_dict["url"]
-    assert "WEBHOOK_ALLOW_LOOPBACK=true" in hinted.value.message_dict["url"][-1]
 
 
 # Changing
