@@ -114,9 +114,8 @@ class CaseAction(View):
 
     @property
     def seen(self) -> dict[str, str]:
-        """On what the person decided: arguments of the rules."""
-        sent = self.request.POST
-        return {"expected_version": sent.get("version", ""), "snapshot": sent.get("snapshot", "")}
+        """On which version of the user the person decided: an argument of the rules."""
+        return {"expected_version": self.request.POST.get("version", "")}
 
     def sent_row(self, rows: Manager[Any], name: str) -> Any:
         """The one of the user's rows whose id the form sends by this name. Raises Http404."""

@@ -62,14 +62,9 @@ class Entry(NamedTuple):
         return _ICONS[self.kind]
 
     @property
-    def is_review(self) -> bool:
-        """Whether it is a review of a changed name or birth date."""
-        return self.kind == AccessKind.REVIEWED
-
-    @property
     def open_for(self) -> str:
-        """How long the case had been open before a decision or review; empty where it was not."""
-        seconds = self.basis.row.open_seconds if self.basis else None
+        """How long the case had been open before a decision; empty where it was not."""
+        seconds = self.basis.open_seconds if self.basis else None
         return "" if seconds is None else format_open_time(seconds)
 
 
@@ -91,9 +86,11 @@ def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> Timeline:
     """Return the latest `count` entries that the reader may see."""
     sees_identity, sees_history = reader.has_perm(IDENTITY_PERMISSION), reader.has_perm(HISTORY_PERMISSION)
 
-    def basis_of(row: StatusChange | AccessRecord) -> Basis | None:
-        basis = getattr(row, "basis", None)
-        return basis and display(basis, sees_identity=sees_identity, sees_history=sees_history)
+    def decision(change: StatusChange) -> Entry:
+        entry = _decision(change)
+        if change.basis is None:
+            return entry
+        return entry._replace(basis=display(change.basis, sees_identity=sees_identity, sees_history=sees_history))
 
     sources = [
         _profile_changes(user, count, sees_identity=sees_identity)
@@ -101,8 +98,8 @@ def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> Timeline:
         else Source([_created(user.created_at)], None)
     ]
     if reader.has_perm("users.view_statuschange"):
-        decisions = user.status_changes.select_related("by", "proposal__by", "basis").order_by("-created_at", "-id")
-        sources.append(_source(decisions, count, lambda change: _decision(change)._replace(basis=basis_of(change))))
+        decisions = user.status_changes.select_related("by", "proposal__by").order_by("-created_at", "-id")
+        sources.append(_source(decisions, count, decision))
     if reader.has_perm("users.view_proposal"):
         sources.append(_proposals(user, count))
     if reader.has_perm("users.view_requirement"):
@@ -110,10 +107,8 @@ def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> Timeline:
     if reader.has_perm("users.view_casenote"):
         sources.append(_source(user.case_notes.select_related("staff").order_by("-id"), count, _note))
     if reader.has_perm("users.claim_user") or reader.has_perm("users.view_accessrecord"):
-        records = AccessRecord.objects.filter(user=user).select_related("staff", "basis").order_by("-id")
-        accesses = _source(
-            records, count * RECORDS_PER_ENTRY, lambda record: _access(record)._replace(basis=basis_of(record))
-        )
+        records = AccessRecord.objects.filter(user=user).select_related("staff").order_by("-id")
+        accesses = _source(records, count * RECORDS_PER_ENTRY, _access)
         sources.append(accesses._replace(entries=group_openings(accesses.entries)))
     return merge(sources, count)
 

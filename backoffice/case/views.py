@@ -62,7 +62,7 @@ class ApproveProposal(CaseAction):
 
     def act(self) -> str:
         proposal = self.sent_row(self.user.proposals, "proposal")
-        change = proposals.approve(proposal_id=proposal.pk, snapshot=self.seen["snapshot"], **self.made_by)
+        change = proposals.approve(proposal_id=proposal.pk, **self.seen, **self.made_by)
         return _now(self.user, change)
 
 

@@ -16,7 +16,7 @@ from uuid import UUID
 from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy
 
 from backoffice.exports.downloads import in_chunks
 from backoffice.exports.evidence_manifest import NO_FILE, File, Manifest
@@ -24,7 +24,7 @@ from backoffice.exports.evidence_words import REQUIREMENT_WORDS, Words, heading,
 from backoffice.exports.records import SUBMITTED, USER, Record, dump, records
 from backoffice.sections.sections import Section
 from backoffice.sections.transaction_sections import SECTIONS
-from users.models import AccessRecord, DecisionBasis, RequirementResponse, User, UserEvent
+from users.models import AccessRecord, RequirementResponse, User, UserEvent
 from users.models.columns import camel_case
 from users.records.holds import is_held
 
@@ -40,20 +40,11 @@ DECISION = {
     "reason": "reason",
     "waitedSince": "waiting_since",
 }
-_BASIS = {
-    "at": "created_at",
-    "by": "staff__username",
-    "from": "decision__from_status",
-    "to": "decision__to_status",
-    "shown": "was_shown",
-    "openSeconds": "open_seconds",
-    "data": "data",
-}
-_PROPOSAL_BASIS = _BASIS | {"by": "by__username", "from": "from_status", "to": "to_status"}
+# Of decisions and proposals.
+_BASIS = {"at": "created_at", "by": "by__username", "from": "from_status", "to": "to_status", "basis": "basis"}
 _SEEN_FOR: Words = {
     "what": {
         "decision": gettext_lazy("Decision"),
-        "review": pgettext_lazy("evidence pack", "Review"),
         "proposal": gettext_lazy("Proposal"),
     }
 }
@@ -116,19 +107,16 @@ def parts(manifest: Manifest | None = None) -> list[Part]:
 
 
 def decided_on(user: User) -> Iterator[Record]:
-    """Yield what was shown with each decision, review and proposal, the earliest first, in codes and data.
+    """Yield what was shown with each decision and proposal, the earliest first, in codes and data.
 
-    openSeconds: null where the person had not opened the case. shown: false for what a page would have shown.
+    openSeconds: null where the person had not opened the case.
     """
-    kept = DecisionBasis.objects.order_by("created_at", "id")
-    of_proposals = user.proposals.filter(data__isnull=False).order_by("created_at", "id")
     kinds = (
-        _of_kind("decision", records(kept.filter(decision__user=user), _BASIS)),
-        _of_kind("review", records(kept.filter(review__user=user), _BASIS)),
-        _of_kind("proposal", records(of_proposals, _PROPOSAL_BASIS)),
+        _of_kind(what, records(rows.filter(basis__isnull=False).order_by("created_at", "id"), _BASIS))
+        for what, rows in (("decision", user.status_changes), ("proposal", user.proposals))
     )
     for record in heapq.merge(*kinds, key=itemgetter("at")):
-        data = record.pop("data")
+        data = record.pop("basis")
         changes = [
             one | {"fields": {camel_case(column): values for column, values in one["fields"].items()}}
             for one in data["changes"]

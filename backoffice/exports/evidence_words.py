@@ -11,8 +11,8 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from backoffice.lists.cells import labelled
+from users.decisions.decision_basis import flag_in_words
 from users.decisions.reasons import label_of
-from users.decisions.risk_flags import FlagCode, RiskFlag
 from users.models import AccessKind, RequirementCode, Status
 from users.models.columns import camel_case
 from users.models.status_reasons import StatusReason
@@ -102,7 +102,7 @@ def text(value: Any, name: str = "", words: Words | None = None) -> str:
 
 
 def _flag(flag: Mapping[str, Any]) -> str:
-    return str(RiskFlag(FlagCode(flag["code"]), flag["data"]).title)
+    return flag_in_words(flag)[0]
 
 
 def _changes(changes: Mapping[str, Any]) -> str:

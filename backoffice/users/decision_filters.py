@@ -64,9 +64,9 @@ class FlagFilter(ChoiceFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         flag = self.value()
         if flag == NO_FLAG:
-            return queryset.filter(basis__data__riskFlags=[])
+            return queryset.filter(basis__riskFlags=[])
         known = {code for code, _title in self.lookups(request, None)}
-        return queryset.filter(basis__data__riskFlags__contains=[{"code": flag}]) if flag in known else queryset
+        return queryset.filter(basis__riskFlags__contains=[{"code": flag}]) if flag in known else queryset
 
 
 class OpenedFilter(ChoiceFilter):
@@ -79,7 +79,7 @@ class OpenedFilter(ChoiceFilter):
         if self.value() not in {NOT_OPENED, ALONE}:
             return queryset
         # A decision without a basis is a simulated one.
-        unopened = queryset.filter(basis__isnull=False, basis__open_seconds=None)
+        unopened = queryset.filter(basis__isnull=False, basis__openSeconds=None)
         if not request.user.has_perm(OVERSIGHT_PERMISSION):
             unopened = unopened.filter(by=request.user.pk)
-        return unopened.filter(basis__is_of_two=False) if self.value() == ALONE else unopened
+        return unopened.filter(proposal=None) if self.value() == ALONE else unopened

@@ -87,7 +87,6 @@ def _changes(person: Person, partners: list[int], reviewers: list[int]) -> Itera
             "to_status": move.end.value,
             "by_id": reviewers[(person.number + step) % len(reviewers)],
             "reason": _REASONS[move.end],
-            "since": move.since,
             "waiting_since": move.since if move.start == Status.PENDING_COMPLIANCE else None,
             "created_at": move.at,
         }

@@ -118,26 +118,33 @@ def refuse(message: str) -> str:
 
 # While a user is erased, the row that stays has no counts yet (users/sql/erase.sql): in no other transaction, and not
 # after the statement that inserted it. The depth: what else such a statement deletes by itself is refused.
-_IS_ERASING = """
-    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;
-    """
+IS_ERASING = "pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}')"
 
 
-def append_only(*operations: Any, deletable: str = "") -> Sequence[pgtrigger.Trigger]:
+def append_only(*operations: Any, deletable: str = "", blanked: str = "") -> Sequence[pgtrigger.Trigger]:
     """Triggers that refuse UPDATE and DELETE, or only `operations`, and TRUNCATE.
 
     Rows go with their user: the function that erases one may delete them, and nobody else. deletable: SQL of OLD,
-    whether a row has served its time.
+    whether a row has served its time. blanked: a column that this function may change in rows of others.
     """
-    is_deletable = f"IF {deletable} THEN RETURN OLD; END IF; " if deletable else ""
+    exceptions = {
+        pgtrigger.Delete: f"""
+    IF {IS_ERASING} THEN RETURN OLD; END IF;
+    """
+        + (f"IF {deletable} THEN RETURN OLD; END IF; " if deletable else ""),
+        pgtrigger.Update: f"""
+    IF {IS_ERASING} AND to_jsonb(OLD) - '{blanked}' = to_jsonb(NEW) - '{blanked}' THEN RETURN NEW; END IF;
+    """
+        if blanked
+        else "",
+    }
     return [
         PermanentTrigger(
             name=f"no_{str(operation).lower()}",
             when=pgtrigger.Before,
             operation=operation,
             level=pgtrigger.Statement if operation is pgtrigger.Truncate else pgtrigger.Row,
-            func=(_IS_ERASING + is_deletable if operation is pgtrigger.Delete else "")
-            + refuse("This table refuses it: its rows are kept for good."),
+            func=exceptions.get(operation, "") + refuse("This table refuses it: its rows are kept for good."),
         )
         for operation in (*(operations or (pgtrigger.Update, pgtrigger.Delete)), pgtrigger.Truncate)
     ]

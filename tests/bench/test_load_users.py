@@ -39,11 +39,12 @@ def test_the_status_is_that_of_the_last_decision(loaded: Any) -> None:
 
 def test_each_decision_is_an_allowed_transition(loaded: Any) -> None:
     for user in loaded.prefetch_related("status_changes"):
-        status, since = Status.PENDING_COMPLIANCE, user.created_at
+        status, began = Status.PENDING_COMPLIANCE, user.created_at
         for change in user.status_changes.all():
-            assert (change.from_status, change.since, change.partner_id) == (status, since, user.partner_id)
+            assert (change.from_status, change.waiting_since, change.partner_id) == (status, began, user.partner_id)
             assert change.to_status in TRANSITIONS[status]
-            status, since = Status(change.to_status), change.created_at
+            status = Status(change.to_status)
+            began = change.created_at if status == Status.PENDING_COMPLIANCE else None
 
 
 def test_the_history_ends_with_the_present_user(loaded: Any) -> None:

@@ -99,7 +99,7 @@ def register(client: PartnerClient, number: int, person: tuple[str, ...], **fiel
 
 
 def decide_each_day(clients: list[PartnerClient], numbers: "itertools.count[int]", chance: random.Random) -> None:
-    """Decisions on each day, after between an hour and two days; some by people who had not opened the case."""
+    """Decisions on each day, after between an hour and two days."""
     reviewers = [factories.StaffFactory.create(username=name) for name in ("claire.dubois", "sam.lee")]
     for day in range(DAYS):
         for _ in range(chance.randint(1, 4)):
@@ -111,10 +111,9 @@ def decide_each_day(clients: list[PartnerClient], numbers: "itertools.count[int]
             )
             at = timezone.now() - timedelta(days=day, hours=chance.random() * 6)
             move_back("users_statuschange", "created_at", decided.pk, at)
-            move_back("users_statuschange", "since", decided.pk, at - timedelta(hours=chance.expovariate(1 / 11)))
-            basis = decided.basis.pk
-            move_back("users_decisionbasis", "created_at", basis, at)
-            move_back("users_decisionbasis", "open_seconds", basis, chance.choice([*[None] * 3, *range(40, 400, 20)]))
+            move_back(
+                "users_statuschange", "waiting_since", decided.pk, at - timedelta(hours=chance.expovariate(1 / 11))
+            )
 
 
 def fill_queue(clients: list[PartnerClient], numbers: "itertools.count[int]") -> User:

@@ -51,8 +51,8 @@ GRANTS = {
     "users_statuschange": READ
     | {
         (
-            "INSERT (by_id, common_maker, created_at, from_status, is_sandbox, partner_id, proposal_id, reason,"
-            " reason_code, since, to_status, user_id, waiting_since)"
+            "INSERT (basis, by_id, common_maker, created_at, from_status, is_sandbox, partner_id, proposal_id, reason,"
+            " reason_code, to_status, user_id, waiting_since)"
         )
     },
     # The owner sets the rules. A proposal ends once, as a trigger has it.
@@ -68,8 +68,6 @@ GRANTS = {
     "users_erasure": READ,
     "transactions_erasedfile": READ,
     "users_casenote": ADD,
-    "users_decisionbasis": READ
-    | {"INSERT (created_at, data, decision_id, is_of_two, is_sandbox, open_seconds, review_id, staff_id, was_shown)"},
     "transactions_conversion": READ
     | {
         (

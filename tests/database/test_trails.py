@@ -128,7 +128,6 @@ ROWS: dict[str, Callable[[World], dict[str, Any]]] = {
     "users_hold": lambda w: {"id": uuid4(), "user_id": w.user.pk, "by_id": w.staff.pk, "reason": "Litigation."},
     "users_holdrelease": lambda w: {"hold_id": held(w).pk, "by_id": w.staff.pk, "reason": "It has ended."},
     "users_claim": lambda w: {"user_id": w.user.pk, "staff_id": w.staff.pk},
-    "users_decisionbasis": lambda w: {"decision_id": decided(w).pk, "was_shown": False, "data": "{}"},
     "transactions_conversion": conversion,
     "transactions_document": document,
     "transactions_documentwithdrawal": lambda w: {
@@ -165,13 +164,12 @@ FORGED: dict[tuple[str, str], Value] = {
             *(("users_user", name) for name in ("created_at", "updated_at", "status_since", "profile_changed_at")),
             *(("users_user", name) for name in ("identity_changed_at", "waiting_since", "requirements_due_at")),
             ("users_user", "answered_at"),
-            *(("users_statuschange", name) for name in ("created_at", "since", "waiting_since")),
+            *(("users_statuschange", name) for name in ("created_at", "waiting_since")),
             *(("users_proposal", name) for name in ("created_at", "user_updated_at", "ended_at")),
             *(("users_requirement", name) for name in ("created_at", "due_at", "closed_at")),
             *(("users_requirementresponse", "created_at"), ("users_requirementclosure", "created_at")),
             *(("users_accessrecord", "created_at"), ("users_casenote", "created_at"), ("users_claim", "claimed_at")),
             *(("users_hold", "created_at"), ("users_holdrelease", "created_at")),
-            ("users_decisionbasis", "created_at"),
             *(("transactions_conversion", "recorded_at"), ("transactions_document", "recorded_at")),
             ("transactions_documentwithdrawal", "created_at"),
             ("partners_auditentry", "at"),
@@ -184,7 +182,6 @@ FORGED: dict[tuple[str, str], Value] = {
             *((table, "by_id") for table in ("users_hold", "users_holdrelease")),
             *((table, "by_id") for table in ("users_requirementclosure", "transactions_documentwithdrawal")),
             *((table, "staff_id") for table in ("users_accessrecord", "users_casenote", "users_claim")),
-            ("users_decisionbasis", "staff_id"),
         ],
         disabled_account,
     ),
@@ -192,7 +189,7 @@ FORGED: dict[tuple[str, str], Value] = {
         [
             (table, "is_sandbox")
             for table in (
-                *("users_user", "users_statuschange", "users_decisionbasis"),
+                *("users_user", "users_statuschange"),
                 *("transactions_conversion", "transactions_document"),
             )
         ],
@@ -204,18 +201,12 @@ FORGED: dict[tuple[str, str], Value] = {
     ),
     ("users_statuschange", "proposal_id"): lambda w: w.proposal.pk,
     ("users_statuschange", "common_maker"): always("nobody"),
-    ("users_proposal", "open_seconds"): always(600),
     ("users_proposal", "ended_by_id"): lambda w: w.staff.pk,
     ("users_proposal", "state"): always("approved"),
     ("users_requirement", "profile_event"): always(1),
     ("users_requirementresponse", "profile_event"): always(1),
     ("users_requirementresponse", "context"): always(json.dumps({"staff": "ada"})),
     ("users_requirementclosure", "decision_id"): lambda w: w.decision_of_other.pk,
-    ("users_decisionbasis", "open_seconds"): always(600),
-    ("users_decisionbasis", "is_of_two"): always("true"),
-    # Beside the decision, which is the reason for the row.
-    ("users_decisionbasis", "review_id"): lambda w: factories.AccessRecordFactory.create(user=w.user).pk,
-    ("users_decisionbasis", "decision_id"): always(0),
     ("partners_auditentry", "actor"): always("nobody"),
     ("partners_auditentry", "actor_kind"): always(""),
 }

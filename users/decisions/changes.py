@@ -23,7 +23,7 @@ class FieldChange:
     @property
     def label(self) -> Any:
         """The name of the field."""
-        return LABELS[self.column]
+        return LABELS.get(self.column, self.column)
 
     @property
     def is_difference(self) -> bool:

@@ -1,8 +1,8 @@
 """Decisions: moves of a user's status (contract, section 8), and reviews of a changed name or birth date.
 
 The back office, the commands and the sandbox call these, and proposals.py where a move takes two people. They refuse
-where somebody else has claimed the case, or where it has changed since the page was shown. Each keeps what the person
-saw (users/decisions/decision_basis.py).
+where somebody else has claimed the case, or where it has changed since the page was shown. Each keeps what the
+case showed (users/decisions/decision_basis.py).
 """
 
 from collections.abc import Callable, Iterator
@@ -75,22 +75,22 @@ def change_status(
     reason: str,
     reason_code: str = "",
     source: str = "",
-    snapshot: str = "",
+    expected_version: str | None = None,
     proposal: Proposal | None = None,
 ) -> StatusChange:
     """Move a user's status, record who did it, when and why, and end the claim on the case.
 
     reason: 1 to 2000 characters. reason_code: one of the move's, or empty.
     source: the origin that the history names, such as a request's id or a command.
-    snapshot: what the page showed on which the person decided; empty without a page.
+    expected_version: the `version_of` the user on which the person decided; None without a page.
     proposal: that `by` approves (users/decisions/proposals.py), where the move takes two people.
-    Raises RefusedError; nothing has changed then.
+    Raises RefusedError, StaleError, User.DoesNotExist; nothing has changed then.
     """
     reason, reason_code = reason.strip(), reason_code.strip()
     require_permission(by)
     with refused_by_database(), transaction.atomic():
         # Locked: of two decisions at once, the second is checked against the result of the first.
-        locked = lock(user.pk, expected_version=None, by=by)
+        locked = lock(user.pk, expected_version=expected_version, by=by)
         present = Status(locked.status)
         check_move(present, to_status)
         check_reason_code(reason_code, present, to_status)
@@ -99,10 +99,8 @@ def change_status(
         _check_people(locked, to_status, proposal)
         if refusal := blocking_reason(locked, to_status):
             raise RefusedError(refusal)
-        # No person made a sandbox decision: no snapshot is kept.
-        basis = None
-        if not _is_simulated(by):
-            basis = decision_basis.collect(user=locked, by=by, snapshot=snapshot, source=source)
+        # No person made a simulated decision.
+        basis = None if _is_simulated(by) else decision_basis.collect(user=locked, by=by, source=source)
         Claim.objects.filter(user=user).delete()
         history_context.set_context(staff=by.get_username(), source=source)
         change = StatusChange.objects.create(
@@ -113,49 +111,18 @@ def change_status(
             reason=reason,
             reason_code=reason_code,
             proposal=proposal,
+            basis=basis,
         )
-        if basis is not None:
-            decision_basis.keep(basis, decision=change)
         metrics.count_decision(change)
     user.refresh_from_db()
     return change
 
 
-def decide(
-    *,
-    user_id: UUID,
-    expected_version: str,
-    to_status: str,
-    reason: str,
-    reason_code: str = "",
-    by: Staff,
-    source: str,
-    snapshot: str = "",
-) -> StatusChange:
-    """Move a user's status.
-
-    expected_version: the `version_of` the user on which the person decided. The other arguments: see change_status.
-    Raises StaleError, RefusedError, User.DoesNotExist; nothing has changed then.
-    """
-    with transaction.atomic():
-        return change_status(
-            user=lock(user_id, expected_version=expected_version, by=by),
-            to_status=to_status,
-            by=by,
-            reason=reason,
-            reason_code=reason_code,
-            source=source,
-            snapshot=snapshot,
-        )
-
-
-def mark_reviewed(
-    *, user_id: UUID, expected_version: str, note: str, by: Staff, request_id: str = "", snapshot: str = ""
-) -> AccessRecord:
+def mark_reviewed(*, user_id: UUID, expected_version: str, note: str, by: Staff, request_id: str = "") -> AccessRecord:
     """Record that an active user's changed name or birth date was reviewed and is in order; ends the claim.
 
     The status stays. A trigger on the access record takes the user off the list of changed users.
-    expected_version: the version that the person reviewed. snapshot: see change_status. note: 1 to 500 characters.
+    expected_version: the version that the person reviewed. note: 1 to 500 characters.
     Raises StaleError, RefusedError, User.DoesNotExist; nothing has changed then.
     """
     require_permission(by)
@@ -165,18 +132,15 @@ def mark_reviewed(
         if user.identity_changed_at is None:
             raise RefusedError(_("This change has been reviewed already."))
         check_note(note)
-        if not AccessRecord.was_opened(user, by=by, since=user.identity_changed_at):
+        if AccessRecord.last_opening(user, by=by, since=user.identity_changed_at) is None:
             raise RefusedError(_("Open the case first: nobody reviews a change unseen."))
         # The trigger updates the user's row, whose history names the person.
         source = f"request {request_id}" if request_id else "review"
-        basis = decision_basis.collect(user=user, by=by, snapshot=snapshot, source=source)
         Claim.objects.filter(pk=user_id).delete()
         history_context.set_context(staff=by.get_username(), source=source)
-        review = AccessRecord.objects.create(
+        return AccessRecord.objects.create(
             kind=AccessKind.REVIEWED, user=user, staff=by, request_id=request_id, detail=note
         )
-        decision_basis.keep(basis, review=review)
-    return review
 
 
 def require_permission(staff: Staff) -> None:

@@ -1,25 +1,27 @@
-"""What a decision or a review was based on: the risk flags and changes that the person saw, kept with it.
+"""What a decision or a proposal was based on: the risk flags and changes that the case showed, kept with it as JSON.
 
-A page sends what it showed back with the decision, signed, so that just this is kept and nothing is read again. A
-decision without a page, by a command or for several users at once, keeps what the page would have shown.
+The server makes it when the person decides. It is what the page showed, but for rows of other users: a form names the
+version of the user that it was made on, and one that has changed since refuses it. The database checks the shape
+(users/models/columns.py); what a reader cannot read of it is shown as it is.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
-from django.core import signing
+from django.utils import timezone
 from django.utils.functional import cached_property
+from django.utils.translation import gettext as _
 
 from users.decisions.changes import Changes, FieldChange, since_decision, since_last_decision, version_of
 from users.decisions.reasons import label_of, note_of
-from users.decisions.risk_flags import FlagCode, RiskFlag, is_visible, risk_flags_for
-from users.models import AccessRecord, DecisionBasis, Staff, StatusChange, User
-from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
+from users.decisions.risk_flags import TITLES, FlagCode, RiskFlag, explanation, is_visible, risk_flags_for
+from users.models import AccessRecord, Staff, StatusChange, User
+from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
 
 HISTORY_PERMISSION = "users.view_userevent"
-_SALT = "users.decision_basis"
 
 
 class PreviousDecision(NamedTuple):
@@ -49,7 +51,6 @@ class Snapshot:
     """
 
     user: User
-    reader: Staff
     previous: tuple[PreviousDecision, ...]
     other_flags: tuple[RiskFlag, ...]
     changes: Changes | None
@@ -58,12 +59,6 @@ class Snapshot:
     def risk_flags(self) -> list[RiskFlag]:
         """All risk flags, the gravest first."""
         return [*(one.flag for one in self.previous), *self.other_flags]
-
-    @cached_property
-    def signed_text(self) -> str:
-        """What a form sends back; see `read`."""
-        whose = {"user": str(self.user.pk), "staff": self.reader.pk}
-        return signing.dumps(whose | {"data": self.data()}, salt=_SALT, compress=True)
 
     def data(self) -> dict[str, Any]:
         """The version of the profile, the risk flags and the changes, as JSON values."""
@@ -91,53 +86,58 @@ def snapshot_for(reader: Staff, user: User) -> Snapshot:
     changes = since_last_decision(user, sees_identity=sees_identity) if sees_history else None
     if changes and changes.decision in [one.decision for one in previous]:
         changes = None
-    return Snapshot(user, reader, previous, tuple(flag for flag in flags if not flag.decision), changes)
+    return Snapshot(user, previous, tuple(flag for flag in flags if not flag.decision), changes)
 
 
-def read(snapshot: str, *, user: User, by: Staff) -> dict[str, Any] | None:
-    """The data that a page about this user, in this version, sent back for this person; None for any other text."""
-    try:
-        content = signing.loads(snapshot, salt=_SALT)
-    except signing.BadSignature:
-        return None
-    is_theirs = (content["user"], content["staff"]) == (str(user.pk), by.pk)
-    return content["data"] if is_theirs and content["data"]["version"] == version_of(user) else None
+def collect(*, user: User, by: Staff, source: str) -> dict[str, Any]:
+    """What is kept of a locked user with what this person does now.
 
-
-def collect(*, user: User, by: Staff, snapshot: str, source: str) -> DecisionBasis:
-    """A row not stored yet, for a locked user who is as the person saw them. snapshot: of the page; empty without one.
-
-    source: the origin of the decision, such as a request's id or a command.
+    openSeconds: since the person last opened the case in this status; None where that was not. source: the origin of
+    the decision, such as a request's id or a command.
     """
-    data = read(snapshot, user=user, by=by)
-    return DecisionBasis(
-        was_shown=data is not None, data=(snapshot_for(by, user).data() if data is None else data) | {"source": source}
-    )
-
-
-def keep(basis: DecisionBasis, *, decision: StatusChange | None = None, review: AccessRecord | None = None) -> None:
-    """Store the row with its decision or review; a trigger measures how long the case was open."""
-    basis.decision, basis.review = decision, review
-    basis.save(force_insert=True)
+    opened_at = AccessRecord.last_opening(user, by=by, since=user.status_since)
+    open_seconds = round((timezone.now() - opened_at).total_seconds()) if opened_at else None
+    return snapshot_for(by, user).data() | {"openSeconds": open_seconds, "source": source}
 
 
 # For people
 
 
 class Basis(NamedTuple):
-    """A kept basis as a reader may see it. flags: titles and explanations."""
+    """A kept basis as a reader may see it. flags: titles and explanations. open_seconds: None where it was not open.
 
-    row: DecisionBasis
-    flags: list[RiskFlag]
+    by_command: whether there was no page, and this is what one would have shown.
+    """
+
+    flags: list[tuple[str, str]]
     changes: list[FieldChange]
+    open_seconds: int | None
+    by_command: bool
 
 
-def display(row: DecisionBasis, *, sees_identity: bool, sees_history: bool) -> Basis:
-    """The flags and changes of a kept basis that a reader may see."""
-    flags = [RiskFlag(FlagCode(flag["code"]), flag["data"]) for flag in row.data["riskFlags"]]
-    visible = [flag for flag in flags if is_visible(flag.code, sees_identity=sees_identity)]
-    changes = [change for one in row.data["changes"] for change in _fields_of(one["fields"])] if sees_history else []
-    return Basis(row, visible, [change for change in changes if sees_identity or change.column not in IDENTITY_COLUMNS])
+def display(basis: Mapping[str, Any], *, sees_identity: bool, sees_history: bool) -> Basis:
+    """The flags and changes of a kept basis that a reader may see; of unknown ones those who see identity."""
+    flags = [
+        flag_in_words(flag)
+        for flag in basis["riskFlags"]
+        if sees_identity or (flag["code"] in TITLES and is_visible(FlagCode(flag["code"]), sees_identity=False))
+    ]
+    changes = [change for one in basis["changes"] for change in _fields_of(one["fields"])] if sees_history else []
+    visible = [
+        change
+        for change in changes
+        if sees_identity or (change.column in PROFILE_COLUMNS and change.column not in IDENTITY_COLUMNS)
+    ]
+    return Basis(flags, visible, basis["openSeconds"], not basis["source"].startswith("request "))
+
+
+def flag_in_words(flag: Mapping[str, Any]) -> tuple[str, str]:
+    """The title and the explanation of a kept flag."""
+    title = str(TITLES.get(flag["code"], flag["code"]))
+    try:
+        return title, explanation(FlagCode(flag["code"]), flag["data"])
+    except (KeyError, TypeError, ValueError):
+        return title, _("What was recorded of it cannot be read.")
 
 
 def _data_of(changes: Changes) -> dict[str, Any]:
@@ -153,7 +153,11 @@ def _json(value: Any) -> Any:
 
 
 def _fields_of(fields: Mapping[str, list[Any]]) -> Iterator[FieldChange]:
-    for column, (before, after) in fields.items():
-        if column == "date_of_birth":
-            before, after = date.fromisoformat(before), date.fromisoformat(after)  # noqa: PLW2901
-        yield FieldChange(column, before, after)
+    for column, values in fields.items():
+        yield FieldChange(column, *(_born(one) if column == "date_of_birth" else one for one in values))
+
+
+def _born(value: Any) -> Any:
+    with suppress(TypeError, ValueError):
+        return date.fromisoformat(value)
+    return value

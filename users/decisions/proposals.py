@@ -28,12 +28,10 @@ def propose(
     reason_code: str = "",
     source: str = "",
     expected_version: str | None = None,
-    snapshot: str = "",
 ) -> Proposal:
     """Propose a move that takes two people; ends the claim on the case.
 
-    expected_version: the `version_of` the user on which the person decided; None without a page. The rest: see
-    compliance.change_status.
+    The arguments: see compliance.change_status.
     Raises RefusedError, also where no rule applies, and StaleError; nothing has changed then.
     """
     reason, reason_code = reason.strip(), reason_code.strip()
@@ -50,7 +48,7 @@ def propose(
             if present.is_open:
                 raise RefusedError(_("%(name)s has proposed this already.") % {"name": present.by.get_username()})
             Proposal.objects.filter(pk=present.pk).update(state=present.present_state)
-        basis = decision_basis.collect(user=locked, by=by, snapshot=snapshot, source=source)
+        basis = decision_basis.collect(user=locked, by=by, source=source)
         Claim.objects.filter(user=locked).delete()
         history_context.set_context(staff=by.get_username(), source=source)
         proposal = Proposal.objects.create(
@@ -59,8 +57,7 @@ def propose(
             by=by,
             reason=reason,
             reason_code=reason_code,
-            was_shown=basis.was_shown,
-            data=basis.data,
+            basis=basis,
         )
     return Proposal.objects.with_ends().get(pk=proposal.pk)
 
@@ -68,18 +65,18 @@ def propose(
 def decide_or_propose(*, user: User, to_status: str, **decision: Any) -> StatusChange | Proposal:
     """Move a user's status, or propose the move where it takes two people.
 
-    decision: the other arguments of `propose`; `expected_version` is required. Raises RefusedError, StaleError.
+    decision: the other arguments of `propose`. Raises RefusedError, StaleError, User.DoesNotExist.
     """
     if needs_two(user, to_status):
         return propose(user=user, to_status=to_status, **decision)
-    return compliance.decide(user_id=user.pk, to_status=to_status, **decision)
+    return compliance.change_status(user=user, to_status=to_status, **decision)
 
 
-def approve(*, proposal_id: UUID, by: Staff, source: str = "", snapshot: str = "") -> StatusChange:
+def approve(*, proposal_id: UUID, by: Staff, source: str = "", expected_version: str | None = None) -> StatusChange:
     """Approve another person's proposal: the status moves, with the proposal's reason.
 
-    snapshot: see compliance.change_status.
-    Raises RefusedError, Proposal.DoesNotExist; nothing has changed then.
+    expected_version: see compliance.change_status.
+    Raises RefusedError, StaleError, Proposal.DoesNotExist; nothing has changed then.
     """
     compliance.require_permission(by)
     with transaction.atomic():
@@ -93,7 +90,7 @@ def approve(*, proposal_id: UUID, by: Staff, source: str = "", snapshot: str = "
             reason=proposal.reason,
             reason_code=proposal.reason_code,
             source=source,
-            snapshot=snapshot,
+            expected_version=expected_version,
             proposal=proposal,
         )
 
@@ -148,7 +145,7 @@ def approve_all(proposals: Iterable[Proposal], *, by: Staff, source: str) -> Seq
     """
 
     def approve_one(proposal: Proposal) -> None:
-        if not AccessRecord.was_opened(proposal.user, by=by, since=proposal.created_at):
+        if AccessRecord.last_opening(proposal.user, by=by, since=proposal.created_at) is None:
             raise RefusedError(_("Open the case first: nobody approves a proposal unseen."))
         approve(proposal_id=proposal.pk, by=by, source=source)
 

@@ -1,4 +1,4 @@
-"""Users, staff, and the decisions with their basis, claims and access records of staff."""
+"""Users, staff, and the decisions, claims and access records of staff."""
 
 from users.models.approvals import ApprovalRule, Condition, Proposal, ProposalState
 from users.models.case import (
@@ -9,7 +9,6 @@ from users.models.case import (
     CaseNote,
     ChangedUser,
     Claim,
-    DecisionBasis,
     Page,
     QueuedUser,
 )
@@ -38,7 +37,6 @@ __all__ = (
     "ChangedUser",
     "Claim",
     "Condition",
-    "DecisionBasis",
     "Erasure",
     "Hold",
     "HoldRelease",

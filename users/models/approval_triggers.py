@@ -56,7 +56,7 @@ PROPOSAL_TRIGGERS = [
         when=pgtrigger.After,
         operation=pgtrigger.Update,
         # The decision has a line of its own.
-        condition=pgtrigger.Condition("NEW.state <> 'approved'"),
+        condition=pgtrigger.Condition("OLD.state <> NEW.state AND NEW.state <> 'approved'"),
         func=insert_entry(
             f"'{_PROPOSAL_ENDED}'",
             object="NEW.user_id::text",

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
-from django.db.models import Func, OuterRef, Q, Subquery
+from django.db.models import F, Func, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -14,6 +15,7 @@ from django.utils.translation import pgettext_lazy
 from partners.db.endings import WITH_USER, Ending
 from partners.db.triggers import append_only
 from users.models.approval_triggers import PROPOSAL_TRIGGERS, RULE_TRIGGERS
+from users.models.columns import basis_is_readable
 from users.models.statuses import Status
 from users.models.triggers import by_active_staff
 from users.models.user import Staff, User, UserEvent
@@ -139,10 +141,8 @@ class Proposal(models.Model):
     ended_at = models.DateTimeField(_("ended at"), null=True, editable=False)
     # The person who declined it wrote this.
     note = models.CharField(_("note"), max_length=500, blank=True, db_default="", editable=False)
-    # What the person saw who proposed it, as in DecisionBasis; null in rows of an earlier version.
-    data = models.JSONField(_("data"), null=True, editable=False)
-    was_shown = models.BooleanField(_("shown"), db_default=False, editable=False)
-    open_seconds = models.IntegerField(_("seconds open"), null=True, editable=False)
+    # What the person saw who proposed it (users/decisions/decision_basis.py).
+    basis = models.JSONField(_("basis"), null=True, editable=False)
 
     # users/sql
     serving_functions = (
@@ -170,6 +170,7 @@ class Proposal(models.Model):
             models.Index(fields=("user", "created_at"), name="proposal_of_user"),
             # The queue of the second person: longest first.
             models.Index(fields=("created_at", "id"), condition=Q(state="open"), name="proposal_open"),
+            GinIndex(OpClass(F("basis__riskFlags"), "jsonb_path_ops"), name="proposal_risk_flags"),
         )
         constraints = (
             models.UniqueConstraint(fields=("user",), condition=Q(state="open"), name="proposal_one_open"),
@@ -179,6 +180,7 @@ class Proposal(models.Model):
                 condition=Q(state="open", ended_at=None, ended_by=None) | Q(~Q(state="open"), ended_at__isnull=False),
                 name="proposal_ended_or_open",
             ),
+            basis_is_readable("proposal_basis_readable"),
         )
         triggers = [by_active_staff("by_id"), *PROPOSAL_TRIGGERS]
 

@@ -7,11 +7,10 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from partners.db import statements
 from partners.db.endings import WITH_USER
 from partners.db.triggers import append_only, stamped
-from users.models.triggers import ACCESS_TRIGGERS, DECISION_BASIS_TRIGGERS, by_active_staff
-from users.models.user import Staff, StatusChange, User
+from users.models.triggers import ACCESS_TRIGGERS, by_active_staff
+from users.models.user import Staff, User
 
 
 class _ListMeta:
@@ -148,68 +147,13 @@ class AccessRecord(models.Model):
         return f"{self.kind} {self.pk}"
 
     @staticmethod
-    def was_opened(user: User, *, by: Staff, since: datetime) -> bool:
-        """Whether this person has opened a page with the user's risk flags since then."""
-        row = statements.fetch_one("SELECT users_opened_at(%s, %s, %s) IS NOT NULL", (user.pk, by.pk, since))
-        return bool(row and row[0])
+    def last_opening(user: User, *, by: Staff, since: datetime) -> datetime | None:
+        """When this person last opened a page with the user's risk flags; None where that was not since then."""
+        opened = AccessRecord.objects.filter(user=user, staff=by, kind=AccessKind.OPENED, created_at__gte=since)
+        row = opened.exclude(detail=Page.HISTORY).order_by("-id").values_list("created_at").first()
+        return row[0] if row else None
 
     @property
     def detail_text(self) -> str:
         """The detail in the reader's language where it is the name of a page; any other is as it was recorded."""
         return str(Page(self.detail).label) if self.detail in Page.values else self.detail
-
-
-class DecisionBasis(models.Model):
-    """What the person saw who made a decision or a review: the row is inserted with it, and never changes.
-
-    A trigger sets staff, mode, time, is_of_two and open_seconds. data: see users/decisions/decision_basis.py.
-    """
-
-    decision = models.OneToOneField(
-        StatusChange, models.PROTECT, verbose_name=_("decision"), related_name="basis", null=True
-    )
-    review = models.OneToOneField(
-        AccessRecord, models.PROTECT, verbose_name=_("review"), related_name="basis", null=True
-    )
-    staff = models.ForeignKey(
-        Staff, models.PROTECT, verbose_name=_("staff"), related_name="+", db_index=False, null=True, editable=False
-    )
-    is_sandbox = models.BooleanField(_("sandbox"), db_default=False, editable=False)
-    # False where there was no page, and the data is what one would have shown.
-    was_shown = models.BooleanField(_("shown"))
-    data = models.JSONField(_("data"))
-    # Whether the decision is what another person proposed.
-    is_of_two = models.BooleanField(_("of two people"), db_default=False, editable=False)
-    # They count from the person's last opening of the case in this status; None where there was none.
-    open_seconds = models.IntegerField(_("seconds open"), null=True, editable=False)
-    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
-
-    serving_privileges = (
-        "SELECT",
-        "INSERT (decision_id, review_id, staff_id, is_sandbox, was_shown, data, is_of_two, open_seconds, created_at)",
-    )
-    ending = WITH_USER
-
-    class Meta:
-        verbose_name = _("basis of a decision")
-        verbose_name_plural = _("bases of decisions")
-        indexes = (
-            # An index-only scan for the dashboard.
-            models.Index(
-                fields=("is_sandbox", "created_at"),
-                include=("staff", "open_seconds", "is_of_two"),
-                condition=Q(decision__isnull=False),
-                name="decision_basis_by_day",
-            ),
-        )
-        constraints = (
-            models.CheckConstraint(
-                condition=Q(decision__isnull=False, review__isnull=True)
-                | Q(decision__isnull=True, review__isnull=False),
-                name="decision_basis_of_one",
-            ),
-        )
-        triggers = [*DECISION_BASIS_TRIGGERS, *append_only()]
-
-    def __str__(self) -> str:
-        return f"{self.decision_id or self.review_id}"

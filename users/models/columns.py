@@ -3,6 +3,8 @@
 from datetime import date
 from typing import NamedTuple
 
+from django.db.models import BooleanField, CheckConstraint, Func, Q
+
 
 class Profile(NamedTuple):
     """The columns that a partner may change, as they are stored."""
@@ -53,3 +55,23 @@ REVIEWED_COLUMNS = ("first_name", "last_name", "date_of_birth")
 # Who holds the permission sees birth date and address. Province and country alone identify nobody.
 IDENTITY_PERMISSION = "users.view_identity"
 IDENTITY_COLUMNS = frozenset({"date_of_birth", "address_line1", "address_line2", "city", "postal_code"})
+
+
+# What users/decisions/decision_basis.py writes and its readers rely on.
+_BASIS_PATH = """
+    $.version.type() == "string" && $.source.type() == "string"
+    && ($.openSeconds.type() == "number" || $.openSeconds.type() == "null")
+    && $.riskFlags.type() == "array" && !exists($.riskFlags[*] ? (!(
+        @.type() == "object" && @.code.type() == "string" && @.data.type() == "object")))
+    && $.changes.type() == "array" && !exists($.changes[*] ? (!(
+        @.type() == "object" && @.since.type() == "string" && @.fields.type() == "object")))
+    && !exists($.changes[*].fields.keyvalue() ? (!(@.value.type() == "array" && @.value.size() == 2)))
+"""
+
+
+def basis_is_readable(name: str) -> CheckConstraint:
+    """The constraint that holds the shape of a column `basis`, so that no row breaks the pages that show it."""
+    path = " ".join(_BASIS_PATH.split())
+    template = f"coalesce(jsonb_path_match(%(expressions)s, '{path}', silent => true), false)"
+    has_shape = Func("basis", template=template, output_field=BooleanField())
+    return CheckConstraint(condition=Q(basis__isnull=True) | Q(has_shape), name=name)

@@ -174,6 +174,7 @@ ERASURE_TRIGGERS = [
             ("deleted", "bigint"),
             ("counted", "bigint"),
             ("counts", "jsonb"),
+            ("named", "jsonb"),
         ],
     ),
     PermanentTrigger(

@@ -163,7 +163,7 @@ STATUS_CHANGE_TRIGGERS = [
         actor="(SELECT username FROM users_staff WHERE id = NEW.by_id)",
         user="NEW.user_id",
     ),
-    *append_only(),
+    *append_only(blanked="basis"),
 ]
 
 ACCESS_TRIGGERS = [
@@ -194,14 +194,5 @@ ACCESS_TRIGGERS = [
             ("reviewed", "user.reviewed", _("Change reviewed")),
             ("exported", "user.exported", _("Exported")),
         )
-    ),
-]
-
-DECISION_BASIS_TRIGGERS = [
-    FunctionTrigger(
-        name="of_decision",
-        when=pgtrigger.Before,
-        operation=pgtrigger.Insert,
-        function="users_basis_of_decision",
     ),
 ]

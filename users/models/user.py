@@ -23,7 +23,7 @@ from partners.db.triggers import InsertEvent, UpdateEvent, append_only
 from partners.json_rules import has_visible_character
 from partners.models import Partner
 from users.models.approval_triggers import DECISION_TRIGGERS
-from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS
+from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, basis_is_readable
 from users.models.requirement_triggers import DECISION_REQUIREMENT_TRIGGERS
 from users.models.statuses import ENDED_STATUSES, Status
 from users.models.triggers import STAFF_TRIGGERS, STATUS_CHANGE_TRIGGERS, USER_TRIGGERS
@@ -321,9 +321,9 @@ class StatusChange(models.Model):
     )
     # Who made, re-roled or reset the accounts of both people within 30 days, by name; a trigger sets it.
     common_maker = models.TextField(_("maker of both accounts"), blank=True, db_default="", editable=False)
-    # Triggers set `since`, the time of the previous status, and what is the user's: since when the case waited for
-    # compliance, the partner and the mode.
-    since = models.DateTimeField(_("since"), db_default=Now(), editable=False)
+    # What the case showed to `by` (users/decisions/decision_basis.py); null of a simulated decision.
+    basis = models.JSONField(_("basis"), null=True, editable=False)
+    # Triggers set what is the user's: since when the case waited for compliance, the partner and the mode.
     waiting_since = models.DateTimeField(_("waited since"), null=True, editable=False)
     partner = models.ForeignKey(
         Partner,
@@ -342,7 +342,7 @@ class StatusChange(models.Model):
     serving_privileges = (
         "SELECT",
         (
-            "INSERT (user_id, from_status, to_status, by_id, reason_code, reason, proposal_id, since,"
+            "INSERT (user_id, from_status, to_status, by_id, reason_code, reason, proposal_id, basis,"
             " waiting_since, partner_id, is_sandbox, created_at, common_maker)"
         ),
     )
@@ -361,6 +361,8 @@ class StatusChange(models.Model):
                 name="status_change_by_day",
             ),
             *newest_of_each_mode("status_change", "created_at", "id"),
+            # The filter of decisions by flag; whose flags name a user who is erased (users/sql/erase.sql).
+            GinIndex(OpClass(F("basis__riskFlags"), "jsonb_path_ops"), name="status_change_risk_flags"),
         )
         constraints = (
             models.UniqueConstraint(
@@ -369,6 +371,7 @@ class StatusChange(models.Model):
             models.CheckConstraint(condition=Q(from_status__in=Status.values), name="status_change_from_known"),
             models.CheckConstraint(condition=Q(to_status__in=Status.values), name="status_change_to_known"),
             models.CheckConstraint(condition=Q(reason__regex=r"\S"), name="status_change_reason_given"),
+            basis_is_readable("status_change_basis_readable"),
         )
         triggers = [*STATUS_CHANGE_TRIGGERS, *DECISION_TRIGGERS, *DECISION_REQUIREMENT_TRIGGERS]
 

@@ -18,7 +18,14 @@ address := '/v1/users/' || (
                '' ORDER BY place)
       FROM regexp_split_to_table(erased.external_id, '') WITH ORDINALITY AS letters (letter, place));
 counts := '{{}}';
+named := jsonb_build_array(
+    jsonb_build_object('data', jsonb_build_object('userIds', jsonb_build_array(erased.id))));
 {deletions}
+-- The risk flags of others name it as somebody of the same name or address: their number stays.
+UPDATE users_statuschange SET basis = replace(basis::text, to_json(erased.id)::text, 'null')::jsonb
+ WHERE basis -> 'riskFlags' @> named;
+UPDATE users_proposal SET basis = replace(basis::text, to_json(erased.id)::text, 'null')::jsonb
+ WHERE basis -> 'riskFlags' @> named;
 -- Entries of a statement about several users, such as an import's: the others keep theirs.
 UPDATE partners_outboxentry entry
    SET (user_ids, external_ids, times, size) = (

@@ -13,9 +13,9 @@ BEGIN
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     -- Not the transaction's time: one that began earlier may decide later.
-    SELECT u.status_since, greatest(clock_timestamp(), u.status_since + interval '1 microsecond'),
+    SELECT greatest(clock_timestamp(), u.status_since + interval '1 microsecond'),
            u.waiting_since, u.partner_id, u.is_sandbox
-      INTO NEW.since, NEW.created_at, NEW.waiting_since, NEW.partner_id, NEW.is_sandbox
+      INTO NEW.created_at, NEW.waiting_since, NEW.partner_id, NEW.is_sandbox
       FROM users_user u WHERE u.id = NEW.user_id;
     RETURN NEW;
 END

@@ -19,8 +19,6 @@ BEGIN
         RAISE EXCEPTION 'An active account that may decide proposes.'
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;
-    NEW.open_seconds :=
-        extract(epoch FROM NEW.created_at - users_opened_at(NEW.user_id, NEW.by_id, present.status_since));
     RETURN NEW;
 END
 $$;

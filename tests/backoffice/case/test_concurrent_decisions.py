@@ -9,7 +9,7 @@ from django.db import connection
 from partners.models import Partner
 from tests import factories
 from users.decisions.changes import version_of
-from users.decisions.compliance import StaleError, decide
+from users.decisions.compliance import StaleError, change_status
 from users.models import Staff, Status, StatusChange, User
 
 PEOPLE = 4
@@ -19,14 +19,7 @@ def attempt(user: User, shown: str, by: Staff, barrier: Barrier) -> Any:
     try:
         connection.ensure_connection()
         barrier.wait()
-        return decide(
-            user_id=user.pk,
-            expected_version=shown,
-            to_status=Status.ACTIVE,
-            reason="Papers seen.",
-            by=by,
-            source="test",
-        )
+        return change_status(user=user, expected_version=shown, to_status=Status.ACTIVE, reason="Papers seen.", by=by)
     except StaleError as stale:
         return stale
     finally:

@@ -10,8 +10,9 @@ from django.urls import reverse
 from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.client import PartnerClient, Response
-from tests.support.staff import client_of
+from tests.support.staff import client_of, hidden_version
 from tests.users.deciding import case_of, decide_url, decision, page_of
+from users.decisions.changes import version_of
 from users.models import Proposal, Staff, StatusChange, User
 
 WAITING = reverse("admin:users_proposal_changelist")
@@ -47,7 +48,8 @@ def propose(staff: Staff, user: User) -> Proposal:
 
 def act(client: Client, proposal: Proposal, name: str, **fields: str) -> tuple[int, str]:
     url = reverse(f"backoffice_{name}_proposal", args=(proposal.user_id,))
-    response = client.post(url, {"proposal": str(proposal.pk)} | fields, follow=True)
+    sent = {"proposal": str(proposal.pk), "version": version_of(User.objects.get(pk=proposal.user_id))} | fields
+    response = client.post(url, sent, follow=True)
     return response.status_code, response.content.decode()
 
 
@@ -77,7 +79,10 @@ def test_the_case_shows_the_proposal_and_tells_the_proposer_why_not(user: User, 
 def test_a_second_person_approves(user: User, first: Staff, second: Staff) -> None:
     proposal = propose(first, user)
     client = client_of(second)
-    page_of(client, user)
+    url = reverse("backoffice_approve_proposal", args=(user.pk,))
+    assert hidden_version(page_of(client, user), url) == version_of(user)
+    status, _page = act(client, proposal, "approve", version="of before")
+    assert status == 409
     status, page = act(client, proposal, "approve")
     assert (status, "ada is now: Active." in page) == (200, True)
     change = StatusChange.objects.get(user=user)

@@ -226,13 +226,13 @@ def test_a_flag_that_appears_while_others_are_approved_is_seen_first(
     client: Client, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = make(), make()
-    decide = compliance.decide
+    change_status = compliance.change_status
 
     def meanwhile(**arguments: Any) -> Any:
-        make(email=second.email if arguments["user_id"] == first.pk else first.email)
-        return decide(**arguments)
+        make(email=second.email if arguments["user"] == first else first.email)
+        return change_status(**arguments)
 
-    monkeypatch.setattr(compliance, "decide", meanwhile)
+    monkeypatch.setattr(compliance, "change_status", meanwhile)
     assert REFUSED in approve(client, choices(client))
     assert sorted(statuses(first, second)) == ["active", "pendingCompliance"]
 

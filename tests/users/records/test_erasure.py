@@ -17,7 +17,9 @@ from partners.models import AuditEntry, Event, Mode, OutboxEntry, Partner
 from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back
-from users.models import Erasure, Hold, HoldRelease, Staff, Status, StatusChange, User, UserEvent
+from tests.support.approval_rules import no_rules_left, reviewer, set_rule
+from users.decisions import proposals
+from users.models import Erasure, Hold, HoldRelease, Proposal, Staff, Status, StatusChange, User, UserEvent
 from users.records import holds
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
@@ -65,6 +67,36 @@ def test_what_is_left_of_a_user(committed_partner: Partner, owner: psycopg.Conne
     [event] = OutboxEntry.objects.filter(partner=committed_partner)
     assert (event.type, event.user_ids) == ("user.erased", [user.pk])
     assert event.data == {"externalId": user.external_id, "userId": str(user.pk)}
+
+
+def test_what_was_decided_about_others_no_longer_names_it(
+    committed_partner: Partner, owner: psycopg.Connection, staff: Staff
+) -> None:
+    user = old_user(committed_partner)
+    names = {"email": user.email, "partner": committed_partner}
+    stays = factories.UserFactory.create(external_id=f"same-{uuid.uuid4()}", **names)
+    other = factories.UserFactory.create(external_id=f"other-{uuid.uuid4()}", **names, status=Status.SUSPENDED)
+    with no_rules_left():
+        set_rule("always", start="suspended")
+        proposal = proposals.propose(user=other, to_status="active", by=reviewer(), reason="Seen.")
+    decision = other.status_changes.latest("id")
+    named = [named_by(decision), named_by(proposal)]
+    assert all({str(user.pk), str(stays.pk)} <= set(ids) for ids in named)
+    erase(owner, user, staff)
+    decision.refresh_from_db()
+    proposal.refresh_from_db()
+    # The number stays, and so does everybody else.
+    expected = [[None if one == str(user.pk) else one for one in ids] for ids in named]
+    assert [named_by(decision), named_by(proposal)] == expected
+    assert proposal.state == "open"
+    assert not AuditEntry.objects.filter(object=str(other.pk), action="user.proposalEnded").exists()
+    with pytest.raises(IntegrityConstraintViolation, match="kept for good"):
+        owner.execute("UPDATE users_statuschange SET basis = NULL WHERE id = %s", (decision.pk,))
+
+
+def named_by(row: StatusChange | Proposal) -> list[Any]:
+    assert row.basis is not None
+    return [one for flag in row.basis["riskFlags"] for one in flag["data"].get("userIds", [])]
 
 
 @pytest.mark.parametrize("status", [Status.PENDING_COMPLIANCE, Status.ACTIVE, Status.SUSPENDED])

@@ -208,13 +208,9 @@ def test_a_page_from_before_the_answer_is_stale(user: User, staff: Staff) -> Non
     shown = version_of(user)
     answer(requirement)
     with pytest.raises(StaleError):
-        compliance.decide(
-            user_id=user.pk, expected_version=shown, to_status="active", by=staff, source="request 1", **APPROVED
-        )
+        compliance.change_status(user=user, expected_version=shown, to_status="active", by=staff, **APPROVED)
     user.refresh_from_db()
-    compliance.decide(
-        user_id=user.pk, expected_version=version_of(user), to_status="active", by=staff, source="request 2", **APPROVED
-    )
+    compliance.change_status(user=user, expected_version=version_of(user), to_status="active", by=staff, **APPROVED)
 
 
 def test_the_audit_log_has_who_asked_and_closed(user: User, staff: Staff) -> None:
