@@ -113,7 +113,7 @@ class CaseAction(View):
         return {"by": self.staff, "source": f"request {request_id_of(self.request)}"}
 
     @property
-    def seen(self) -> dict[str, str]:
+    def seen(self) -> dict[str, Any]:
         """On which version of the user the person decided: an argument of the rules."""
         return {"expected_version": self.request.POST.get("version", "")}
 

@@ -198,7 +198,9 @@ def test_the_age_is_counted_from_the_answer_of_the_partner(make: Make) -> None:
     factories.answer(requirement)
     close_requirement(requirement_id=requirement.pk, by=by)
     user.refresh_from_db()
-    assert user.waiting_since == user.answered_at > user.created_at
+    assert user.waiting_since
+    assert user.waiting_since == user.answered_at
+    assert user.waiting_since > user.created_at
     assert f"{user.waiting_since:%Y-%m-%dT%H:%M:%SZ}" in page(client_as("viewer"), QUEUE)
 
 
