@@ -148,7 +148,7 @@ def test_keys_go_a_year_after_their_end_and_leave_their_audit_entries(partner: P
     assert AuditEntry.objects.filter(action="apiKey.created", object__in=[key.prefix for key in gone]).count() == 2
 
 
-def test_keys_of_sandbox_partners_go_after_a_month() -> None:
+def test_keys_of_sandbox_partners_go_after_a_month(db: None) -> None:
     sandbox = factories.PartnerFactory.create(mode="sandbox")
     for days in (31, 29):
         ended = timezone.now() - timedelta(days=days)
