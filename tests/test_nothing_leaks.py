@@ -226,7 +226,7 @@ def test_every_line_is_json_with_the_fields_that_it_is_to_have(service: Watched,
     assert requests
     of_staff = [line for line in requests if "staff" in line]
     assert of_staff
-    assert all(line.keys() - {"staff"} == OF_REQUEST for line in requests)
+    assert all(line.keys() - {"staff", "cause"} == OF_REQUEST for line in requests)
 
 
 def whose(user: User) -> tuple[str, str]:

@@ -11,10 +11,13 @@ from partners.api.response import JsonResponse
 from partners.authentication.signature_authentication import REALM, SecretLostError, SignatureRefusedError
 from partners.authentication.signatures import NotUtf8Error
 from partners.db import statements
+from partners.monitoring.request_context import request_context
 from partners.refusals import RefusedError
 
 log = structlog.get_logger("partners.errors")
 
+# Of the log line of a request with many invalid fields.
+MAX_CAUSE_LENGTH = 300
 MALFORMED_JSON = "The body is not valid JSON in UTF-8."
 CONTENT_ENCODING = "Unsupported Content-Encoding: send the body as it is, without compression."
 
@@ -45,6 +48,10 @@ class ApiError(exceptions.APIException):
         """The error object without its requestId."""
         return {"error": self.code, "message": self.message}
 
+    def cause(self) -> str | None:
+        """What was wrong, for the log: never what a partner sent."""
+        return None
+
 
 class BadRequestError(ApiError):
     """The body or a parameter is not valid; all failing fields are named at once."""
@@ -60,6 +67,12 @@ class BadRequestError(ApiError):
     def body(self) -> dict[str, object]:
         """The error object with its fieldErrors."""
         return super().body() | {"fieldErrors": [f._asdict() for f in self.field_errors]}
+
+    def cause(self) -> str:
+        """The code of each field and its name, but of a name that the partner made up; the message without any."""
+        invented = {"unknown", "duplicate"}
+        named = (one.code if one.code in invented else f"{one.field} {one.code}" for one in self.field_errors)
+        return ", ".join(dict.fromkeys(named))[:MAX_CAUSE_LENGTH] or self.message
 
 
 def invalid_parameter(field: str, message: str, code: str = "format") -> BadRequestError:
@@ -117,6 +130,10 @@ class NotFoundError(ApiError):
     code = "not_found"
     default_detail = "Not found."
 
+    def cause(self) -> str:
+        """The message, which says what was not found."""
+        return self.message
+
 
 class ConflictError(ApiError):
     """It conflicts with what exists, such as a user with this externalId."""
@@ -166,6 +183,7 @@ def exception_handler(exception: Exception, context: Mapping[str, Any]) -> HttpR
         log.error(
             "request failed", status=error.status_code, sqlstate=statements.sqlstate(exception), exc_info=exception
         )
+    request_context.refusal = error.cause()
     view, request = context["view"], context["request"]
     body = error.body() | {"requestId": getattr(request, "request_id", "")}
     return JsonResponse(error.status_code, view.renderer.render(body), error.headers)

@@ -105,6 +105,7 @@ def _log_and_count(request: HttpRequest, response: HttpResponseBase, seconds: fl
         milliseconds=round(seconds * 1000, 1),
         sql_statements=request_context.statements,
         sql_milliseconds=round(request_context.sql_seconds * 1000, 1),
+        **({"cause": request_context.refusal} if request_context.refusal else {}),
     )
     is_replay = "Idempotent-Replayed" in response.headers
     metrics.count_request(

@@ -17,6 +17,8 @@ class RequestContext(threading.local):
     staff: str | None = None
     # An AuthenticationFailure's value, for status 401.
     cause: str | None = None
+    # What was wrong, for the log line of a 400 or 404.
+    refusal: str | None = None
     # Whether the failure, or the wait, is one that a sandbox partner asked for.
     is_simulated: bool = False
     statements: int = 0
@@ -28,7 +30,7 @@ class RequestContext(threading.local):
     def begin(self, request_id: str | None) -> None:
         """Forget the previous request."""
         self.request_id = request_id
-        self.partner = self.key = self.staff = self.cause = None
+        self.partner = self.key = self.staff = self.cause = self.refusal = None
         self.is_simulated = False
         self.statements = 0
         self.sql_seconds = 0.0

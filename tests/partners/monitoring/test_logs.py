@@ -56,6 +56,17 @@ def test_a_requests_log_line_has_partner_route_and_status(
     }
 
 
+def test_the_log_line_of_an_invalid_request_says_what_was_wrong(service: Watched, api: PartnerClient) -> None:
+    body = factories.user_body(email="ada", postalCode="1") | {"Ada Lovelace": 1}
+    causes = line_of(service, api.post("/v1/users", body))["cause"].split(", ")
+    assert sorted(causes) == ["email format", "postalCode format", "unknown"]
+    assert line_of(service, api.post("/v1/users", b"{"))["cause"].startswith("The body is not valid JSON")
+    assert line_of(service, api.get("/v1/users/nobody"))["cause"] == "User not found."
+    assert line_of(service, api.get("/v1/nothing"))["cause"] == "Path not found."
+    assert line_of(service, api.get("/v1/users?limit=0"))["cause"] == "limit range"
+    assert "cause" not in line_of(service, api.get("/v1/ping"))
+
+
 def test_the_log_line_of_a_refusal_has_cause_key_and_partner(
     service: Watched, api: PartnerClient, committed_partner: Partner
 ) -> None:
