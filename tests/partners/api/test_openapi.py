@@ -22,9 +22,9 @@ from tests import factories
 from tests.support import drift
 from tests.support.client import PartnerClient, in_process
 from transactions import keyset
-from transactions import patterns as import_patterns
 from transactions.api.serializers import MAX_ITEMS
 from transactions.documents import file_types
+from transactions.imports import lines
 from transactions.models import DocumentType
 from users.api.serializers import UserSerializer
 from users.models import RequirementCode, RequirementState, Status, User
@@ -254,11 +254,11 @@ AS_IN_CODE = {
     "limit": (PARAMETERS["limit"]["schema"]["maximum"], MAX_LIMIT),
     "default limit": (PARAMETERS["limit"]["schema"]["default"], DEFAULT_LIMIT),
     "cursor": (PARAMETERS["cursor"]["schema"]["pattern"], keyset.CURSOR.pattern),
-    "amount": (SCHEMAS["Money"]["properties"]["amount"]["pattern"], f"^{import_patterns.DECIMAL}$"),
-    "currency": (SCHEMAS["Money"]["properties"]["currency"]["pattern"], f"^{import_patterns.CURRENCY}$"),
+    "amount": (SCHEMAS["Money"]["properties"]["amount"]["pattern"], f"^{lines.DECIMAL.pattern.pattern}$"),
+    "currency": (SCHEMAS["Money"]["properties"]["currency"]["pattern"], f"^{lines.CURRENCY.pattern.pattern}$"),
     "conversionId": (
         SCHEMAS["Conversion"]["properties"]["conversionId"]["pattern"],
-        f"^{import_patterns.CONVERSION_ID}$",
+        f"^{lines.CONVERSION_ID.pattern.pattern}$",
     ),
     "idempotency key": (PARAMETERS["Idempotency-Key"]["schema"]["pattern"], f"^{uuids.PATTERN}$"),
     "fields": (list(NEW["properties"]), [name for name, one in UserSerializer().fields.items() if not one.read_only]),

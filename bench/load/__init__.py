@@ -1,1 +1,0 @@
-"""Generates users and conversions by the million for measurements."""
