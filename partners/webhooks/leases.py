@@ -21,8 +21,8 @@ from partners.rfc_3339 import format_timestamp
 MAX_AT_ONCE = 2
 # An attempt takes at most 15 s, then its result is recorded.
 LEASE = timedelta(seconds=30)
-# Due deliveries that are looked at for each endpoint: the work does not grow with a backlog.
-WINDOW = 50
+# Tests that are looked at for each endpoint.
+MAX_TESTS = 50
 
 # The commit is not flushed: after a crash of the database the delivery is in its former state, and is leased or
 # recorded again.
@@ -44,7 +44,8 @@ _LOCK = f"""
          ORDER BY random() LIMIT %s
            FOR NO KEY UPDATE SKIP LOCKED) AS locked
 """
-# A user's event waits for the first attempt of the earlier ones.
+# A user's event waits for the first attempt of the earlier ones. Due deliveries are read in the order of their index
+# until enough are free; those of one user that wait are passed over: at most MAX_PENDING.
 _CHOOSE = f"""
     SELECT array_agg(chosen.id)
       FROM (SELECT id,
@@ -55,22 +56,23 @@ _CHOOSE = f"""
               FROM partners_webhookendpoint endpoint WHERE id = ANY(%s::uuid[])) AS endpoint
      CROSS JOIN LATERAL (
            SELECT due.id
-             FROM ((SELECT id, user_id, position, attempt_count, leased_until, NULL AS next_attempt_at
+             FROM ((SELECT id, position, NULL::timestamptz AS next_attempt_at
                       FROM partners_webhookdelivery
                      WHERE endpoint_id = endpoint.id AND state = 'pending' AND event_id IS NULL
+                           AND (leased_until IS NULL OR leased_until <= statement_timestamp())
                      LIMIT %s)
                     UNION ALL
-                   (SELECT id, user_id, position, attempt_count, leased_until, next_attempt_at
-                      FROM partners_webhookdelivery
+                   (SELECT id, position, next_attempt_at
+                      FROM partners_webhookdelivery due
                      WHERE endpoint_id = endpoint.id AND state = 'pending' AND next_attempt_at <= statement_timestamp()
                            AND event_id IS NOT NULL AND endpoint.is_active
-                     ORDER BY next_attempt_at, position LIMIT %s)) AS due
-            WHERE (due.leased_until IS NULL OR due.leased_until <= statement_timestamp())
-                  AND (due.user_id IS NULL OR due.attempt_count > 0 OR NOT EXISTS (
-                      SELECT FROM partners_webhookdelivery earlier
-                       WHERE earlier.endpoint_id = endpoint.id AND earlier.state = 'pending'
-                             AND earlier.attempt_count = 0 AND earlier.user_id = due.user_id
-                             AND earlier.position < due.position))
+                           AND (leased_until IS NULL OR leased_until <= statement_timestamp())
+                           AND (user_id IS NULL OR attempt_count > 0 OR (
+                               SELECT true FROM partners_webhookdelivery earlier
+                                WHERE earlier.endpoint_id = due.endpoint_id AND earlier.state = 'pending'
+                                      AND earlier.attempt_count = 0 AND earlier.user_id = due.user_id
+                                      AND earlier.position < due.position LIMIT 1) IS NULL)
+                     ORDER BY next_attempt_at, position LIMIT greatest(0, endpoint.free))) AS due
             ORDER BY due.next_attempt_at NULLS FIRST, due.position LIMIT greatest(0, endpoint.free)) AS chosen
 """
 _TAKE = """
@@ -129,7 +131,7 @@ def lease(*, limit: int) -> list[Lease]:
         if not endpoints:
             return []
         # A statement of its own: only its snapshot shows what others leased before they released the locks.
-        (chosen,) = statements.fetch_one(_CHOOSE, (MAX_AT_ONCE, endpoints, WINDOW, WINDOW)) or (None,)
+        (chosen,) = statements.fetch_one(_CHOOSE, (MAX_AT_ONCE, endpoints, MAX_TESTS)) or (None,)
         return _take(chosen) if chosen else []
 
 
