@@ -21,8 +21,8 @@ from partners.models import EventType
 
 log = structlog.get_logger("partners.events.relay")
 
-# Events of a partner that are placed at once, unless a single transaction has more. That takes half a second at most,
-# and an import commits no more at once: it delays no other partner, whose smaller batch comes first.
+# Events of a partner that are placed at once, unless a single transaction has more: 0.5 s on a busy machine. An import
+# commits no more, so it hardly delays another partner, whose smaller batch comes first in each turn.
 BATCH = 5000
 # A single entry may be of a million rows.
 STATEMENT_SECONDS = 300
