@@ -32,7 +32,7 @@ def codes(basis: dict[str, Any]) -> list[str]:
 
 
 def kept() -> dict[str, Any]:
-    basis: dict[str, Any] = StatusChange.objects.latest("id").basis
+    basis: Any = StatusChange.objects.latest("id").basis
     return basis
 
 
