@@ -9,6 +9,10 @@ STAMP := $(VENV)/.installed
 NPM_STAMP := .local/npm/.installed
 # Generators of clients, apart: they are large, and have nothing to do with the service's packages.
 GENERATORS_STAMP := .local/generators/.installed
+# The pages of /docs.
+DOCS_STAMP := .local/docs.built
+DOCS_SOURCES := CHANGELOG.md docs/openapi.yaml $(shell find docs_site docs/examples clients -type f \
+  ! -name '*.pyc' ! -path 'docs_site/pages/reference/*' ! -path docs_site/pages/changelog.md)
 MANAGE := $(BIN)/python manage.py
 # Tests often wait for PostgreSQL or other processes: one process more than there are processors, at most six. Those of a
 # file stay together, as they share what the first one made. The files with fewest tests would come last, of which many
@@ -21,12 +25,12 @@ export PYTHONDONTWRITEBYTECODE =
 # Two rules install into one folder.
 .NOTPARALLEL:
 
-.PHONY: help install demo serve test test-pythons examples-test generated-test long-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi-lint messages lock size clean
+.PHONY: help install docs demo serve test test-pythons examples-test generated-test long-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi-lint messages lock size clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
 
-install: $(STAMP) .env ## .venv with all locked dependencies, and .env with random secrets
+install: $(STAMP) .env docs ## .venv with all locked dependencies, and .env with random secrets
 
 # Byte code, even if PYTHONDONTWRITEBYTECODE is set: commands start three times as fast. pip would compile on one
 # processor, and packages that nothing imports.
@@ -50,10 +54,21 @@ $(STAMP): requirements/dev.txt
 	@test -f $@ || (umask 077 && "$(PYTHON)" -m config.environment .env.example > $@)
 	@touch $@
 
-demo: $(DEMO_STAMP) .env ## seeds, serves and calls the API; DEMO_EXIT=1 ends it after the calls
+docs: $(DOCS_STAMP) ## the pages of /docs, in .local/site
+
+# Warnings are errors: a link without a target, an example that is not there.
+$(DOCS_STAMP): $(DOCS_SOURCES) | $(DEMO_STAMP)
+	@echo "Building the pages of /docs …"
+	@rm -rf .local/site
+	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --fresh-env --builder dirhtml \
+	  --doctree-dir .local/doctrees -c docs_site docs_site/pages .local/site/docs
+	@$(BIN)/python -m whitenoise.compress --quiet .local/site
+	@touch $@
+
+demo: $(DEMO_STAMP) .env docs ## seeds, serves and calls the API; DEMO_EXIT=1 ends it after the calls
 	$(MANAGE) demo $(if $(DEMO_EXIT),--exit)
 
-serve: $(DEMO_STAMP) .env ## migrates, serves on HOST:PORT and delivers events
+serve: $(DEMO_STAMP) .env docs ## migrates, serves on HOST:PORT and delivers events
 	$(MANAGE) migrate --verbosity 0
 	$(MANAGE) collectstatic --noinput --verbosity 0
 	@trap exit INT TERM HUP; trap 'kill $$web $$deliver; wait' EXIT; \
@@ -146,7 +161,7 @@ messages: install ## updates and compiles the French catalogue; needs GNU gettex
 	msgfmt --check-format -o locale/fr/LC_MESSAGES/django.mo locale/fr/LC_MESSAGES/django.po
 
 lock: install ## resolves requirements/*.in, with hashes and without an index's address
-	cd requirements && for name in base demo dev generators; do \
+	cd requirements && for name in base docs demo dev generators; do \
 	  ../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	    --custom-compile-command 'make lock' $$name.in -o $$name.txt; done
 

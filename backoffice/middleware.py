@@ -28,12 +28,19 @@ OWN_FILES: Policy = NOTHING | {
 }
 # Unfold's Alpine evaluates attributes, and Unfold sets the size of some elements by style="…".
 BACK_OFFICE: Policy = OWN_FILES | {"script-src": "'self' 'unsafe-eval'", "style-src-attr": "'unsafe-inline'"}
+# The pages of /docs: Furo has one inline script, one inline style and two style attributes, the same on each page.
+DOCS: Policy = OWN_FILES | {
+    "script-src": "'self' 'sha256-ySvT2PEZeueHGC1y2crNuNTfphBynFPP7i+U21fEgX0='",
+    "style-src": "'self' 'sha256-XWNpikcIxBYLwa+33Jaxv/CNbA81IPMijMNljM4Yapo='",
+    "style-src-attr": "'unsafe-hashes' 'sha256-biLFinpqYMtWHmXfkA1BPeCY0/fNt46SAZ+BBk5YUog='"
+    " 'sha256-83NYGez0F0LlY/TNwRZh3Un4QbaPeFy2ne6VkVku4a4='",
+}
 
 # The first prefix of the path that matches applies.
 POLICIES: tuple[tuple[str, Policy], ...] = (
     ("/admin/account/", OWN_FILES),
     ("/admin/", BACK_OFFICE),
-    ("/docs", OWN_FILES),
+    ("/docs", DOCS),
     ("", NOTHING),
 )
 

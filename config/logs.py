@@ -34,7 +34,7 @@ MAX_LOCATIONS = 100
 _LOCATION = re.compile(r'  File "[^"\n]+", line \d+, in \S+')
 
 _LOGGERS: dict[str, dict[str, Any]] = {
-    **{app: {"level": "INFO"} for app in ("partners", "users", "transactions", "sandbox", "backoffice", "portal")},
+    **{app: {"level": "INFO"} for app in ("partners", "users", "transactions", "sandbox", "backoffice", "docs_site")},
     # Below ERROR, and without an exception, it repeats the request's line, with the whole path.
     "django.request": {"level": "ERROR", "filters": [lambda record: bool(record.exc_info)]},
     # Its text is a part of the query; the request's line says 400.

@@ -136,7 +136,7 @@ INSTALLED_APPS = [
     "transactions",
     "sandbox",
     "backoffice",
-    "portal",
+    "docs_site",
     # It comes before the admin, whose templates it replaces.
     "unfold",
     "unfold.contrib.filters",
@@ -169,9 +169,7 @@ MIDDLEWARE = [
     "backoffice.middleware.ContentSecurityPolicyMiddleware",
     # Responds to /openapi.json and /docs/signing-vectors.json.
     "config.description.DescriptionMiddleware",
-    # Responds to /docs, which has no session.
-    "portal.middleware.DocsMiddleware",
-    # Static files and the back office.
+    # Static files, and the pages of /docs.
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -333,6 +331,11 @@ STATIC_URL = "/static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
 # In development static files are served from the apps, otherwise from STATIC_ROOT.
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
+# `make docs` writes the pages of /docs there.
+WHITENOISE_ROOT = BASE_DIR / ".local" / "site"
+WHITENOISE_INDEX_FILE = True
+# Browsers show examples instead of storing them.
+WHITENOISE_MIMETYPES = dict.fromkeys((".py", ".mjs", ".sh", ".php", ".java", ".go"), "text/plain")
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {

@@ -62,7 +62,7 @@ urlpatterns = [
     *api_urlpatterns,
     path("", include("config.monitoring")),
     path("", include("config.description")),
-    path("", include("portal.urls")),
+    path("", include("docs_site.urls")),
     # These replace the admin's own pages, which have no second factor.
     path("admin/account/company/", include("users.staff_oidc.urls")),
     path("admin/account/", include("users.staff_login.urls")),

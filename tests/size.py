@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 
 APPS = (
     "config", "core", "partners", "events", "staff", "users", "transactions", "backoffice", "sandbox", "docs_site",
-    "portal", "demo",
+    "demo",
 )  # fmt: skip
 SCRIPTS = {".html", ".css", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 EXAMPLES = {".py", ".sh", ".php", ".go", ".java"}

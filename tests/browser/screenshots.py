@@ -20,6 +20,7 @@ from partners.models import DeliveryState, Event, Mode, Partner, WebhookEndpoint
 from partners.webhooks import endpoints
 from tests import factories
 from tests.browser.cases import open_decision, transport_to
+from tests.docs_site.site import PAGES
 from tests.support.client import PartnerClient
 from users.cases import claims
 from users.decisions.compliance import change_status
@@ -345,19 +346,12 @@ def test_screenshots(
 def test_screenshots_of_the_docs(
     scheme: str, size: ViewportSize, new_page: Callable[..., Page], screenshots: Path
 ) -> None:
-    """Take the guide by its sections, and operations."""
+    """Take each page of /docs."""
     page = new_page(color_scheme=scheme, viewport=size, reduced_motion="reduce")
-
-    def take(name: str) -> None:
-        page.wait_for_load_state("networkidle")
-        page.screenshot(path=screenshots / f"docs-{name}-{scheme}-{size['width']}.png")
-
-    for place in ("", "#authentication", "#examples", "#errors", "#status-life-cycle"):
-        page.goto(f"/docs{place}")
-        take(f"guide{place.replace('#', '-')}")
-    for place in ("reference", "reference/users", "reference/webhooks", "reference/schemas", "countries"):
-        page.goto(f"/docs/{place}")
-        take(place.replace("/", "-"))
+    for path in PAGES:
+        page.goto(path, wait_until="networkidle")
+        name = path.strip("/").replace("/", "-")
+        page.screenshot(path=screenshots / f"{name}-{scheme}-{size['width']}.png", full_page=True)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -1,270 +1,100 @@
-"""The docs in a browser: readable on each screen, usable without JavaScript; a secret never leaves the page."""
+"""The pages of /docs in a browser: each on each screen without a violation of its policy; tabs, search and copying."""
 
-import re
 from collections.abc import Callable
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from django.conf import settings
 from playwright.sync_api import BrowserContext, Page, Request, expect
 
-from portal import site
-from tests.browser.test_accessibility import PHONE, accessibility_violations
+from tests.browser.test_accessibility import accessibility_violations
+from tests.docs_site.site import PAGES
 
-REFERENCE = tuple(page.path for page in site.pages() if page.title.startswith("Reference: "))
-PAGES = (
-    *("/docs", "/docs/go-live", "/docs/reference", "/docs/countries", "/docs/reference/users"),
-    *("/docs/reference/webhooks", "/docs/reference/schemas"),
-    *("/docs/changelog", "/docs/search?q=key", "/docs/nowhere"),
-)
-PSI = Path(settings.BASE_DIR) / "clients" / "python" / "src" / "psi" / "__init__.py"
-# Pixels at the width of 1280: what is longer is not read.
-MAX_HEIGHT = 12_000
-
-
-@pytest.fixture
-def sent(page: Page) -> list[Request]:
-    """Every request that the page makes."""
-    requests: list[Request] = []
-
-    def keep(request: Request) -> None:
-        requests.append(request)
-
-    page.on("request", keep)
-    return requests
+SCREENS = [{"width": 1440, "height": 900}, {"width": 390, "height": 844}]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [{"width": 1280, "height": 900}, PHONE], ids=["wide", "phone"])
-def test_no_page_has_a_serious_violation_or_is_wider_than_the_screen(
-    new_page: Callable[..., Page], scheme: str, viewport: dict[str, int]
+@pytest.mark.parametrize("viewport", SCREENS, ids=["wide", "phone"])
+def test_each_page_fits_the_screen_and_complies_with_its_policy(
+    new_page: Callable[..., Page], scheme: str, viewport: dict[str, int], server_url: str
 ) -> None:
     page = new_page(color_scheme=scheme, viewport=viewport, reduced_motion="reduce")
-    for path in PAGES:
-        page.goto(path)
+    said: list[str] = []
+    sent: list[Request] = []
+
+    def keep(request: Request) -> None:
+        sent.append(request)
+
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", keep)
+    for path in (*PAGES, "/docs/search/?q=cursor"):
+        page.goto(path, wait_until="networkidle")
         assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], path
-        assert not accessibility_violations(page), path
+    assert said == []
+    assert {urlsplit(request.url).netloc for request in sent} == {urlsplit(server_url).netloc}
+    assert not [request.url for request in sent if request.failure]
+    page.goto("/docs/nowhere")
+    expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
 
 
-@pytest.mark.parametrize("path", PAGES[:4])
-def test_a_page_loads_its_files_from_this_service_only(page: Page, sent: list[Request], path: str) -> None:
-    page.goto(path, wait_until="networkidle")
-    assert {urlsplit(request.url).netloc for request in sent} == {urlsplit(page.url).netloc}
-    responses = [request.response() for request in sent]
-    assert [response.status for response in responses if response] == [200] * len(sent)
-    assert len(sent) >= 4
-
-
-def test_the_logo_is_in_one_place_on_every_page(new_page: Callable[..., Page]) -> None:
-    page = new_page(viewport={"width": 1920, "height": 900})
-    places = set()
-    for path in PAGES:
-        page.goto(path)
-        box = page.locator(".brand img").bounding_box()
-        assert box
-        places.add((box["x"], box["y"]))
-    assert len(places) == 1
-
-
-def test_code_colours_differ_in_light_and_dark(new_page: Callable[..., Page]) -> None:
-    for scheme in ("light", "dark"):
-        page = new_page(color_scheme=scheme)
-        page.goto("/docs")
-        kinds = ("keyword", "string", "comment")
-        colours = {
-            page.locator(f".panel .hl-{kind}").first.evaluate("e => getComputedStyle(e).color") for kind in kinds
-        }
-        assert len(colours) == 3, scheme
-
-
-@pytest.mark.parametrize("path", ["/docs/reference", *REFERENCE, "/docs/countries"])
-def test_a_page_of_the_reference_is_not_too_long(page: Page, path: str) -> None:
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["/docs/", "/docs/errors/", "/docs/reference/users/"])
+def test_a_page_has_no_serious_violation_of_accessibility(
+    new_page: Callable[..., Page], scheme: str, path: str
+) -> None:
+    page = new_page(color_scheme=scheme, reduced_motion="reduce")
     page.goto(path)
-    assert page.evaluate("document.documentElement.scrollHeight") < MAX_HEIGHT
-
-
-@pytest.mark.parametrize(
-    ("former", "path"), [("createUser", "/docs/reference/users"), ("schema-NewUser", "/docs/reference/schemas")]
-)
-def test_a_link_into_the_former_single_page_leads_to_its_place(page: Page, former: str, path: str) -> None:
-    page.goto(f"/docs/reference#{former}")
-    page.wait_for_url(f"**{path}#{former}")
-    expect(page.locator(f"#{former}")).to_be_in_viewport()
-
-
-def test_a_link_to_a_schema_unfolds_it(page: Page) -> None:
-    page.goto("/docs/reference/users")
-    page.get_by_role("link", name="NewUser", exact=True).click()
-    expect(page.locator("#schema-NewUser").get_by_text("occupation", exact=True)).to_be_visible()
-    expect(page.locator("#schema-Money").get_by_text("currency", exact=True)).to_be_hidden()
-
-
-def test_the_reference_shows_a_call_in_each_language(page: Page) -> None:
-    page.goto("/docs/reference/users#createUser")
-    expect(page.get_by_role("region", name="create_user.py")).to_be_visible()
-    page.get_by_role("group", name="createUser: language").get_by_text("curl", exact=True).click()
-    expect(page.get_by_role("region", name="create_user.sh")).to_contain_text("bash psi.sh POST /v1/users")
-    expect(page.get_by_role("region", name="get_user.sh")).to_be_visible()
-    expect(page.get_by_role("region", name="create_user.py")).to_be_hidden()
-
-
-# --- The search ---
-
-
-def test_results_appear_while_typing(page: Page) -> None:
-    page.goto("/docs/reference")
-    page.keyboard.press("/")
-    field = page.get_by_role("searchbox", name="Search the docs")
-    expect(field).to_be_focused()
-    # In one go: results of its first letters would come before on a slow machine.
-    page.keyboard.insert_text("idempotency key")
-    first = page.locator(".found a").first
-    expect(first).to_contain_text("Idempotency")
-    page.keyboard.press("ArrowDown")
-    expect(first).to_be_focused()
-    page.keyboard.press("ArrowUp")
-    expect(field).to_be_focused()
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Enter")
-    expect(page).to_have_url(re.compile(r"/docs#idempotency$"))
-    expect(page.get_by_role("heading", name="Idempotency")).to_be_in_viewport()
-
-
-def test_a_focused_result_is_not_replaced(page: Page, sent: list[Request]) -> None:
-    page.clock.install()
-    page.goto("/docs")
-    page.get_by_role("searchbox", name="Search the docs").focus()
-    page.keyboard.insert_text("idempotency")
-    page.clock.run_for(1000)
-    first = page.locator(".found a").first
-    expect(first).to_be_visible()
-    page.keyboard.insert_text(" key")
-    page.keyboard.press("ArrowDown")
-    page.clock.run_for(1000)
-    expect(first).to_be_focused()
-    assert [request.url.partition("q=")[2] for request in sent if "/docs/search?" in request.url] == ["idempotency"]
-
-
-def test_escape_closes_the_results(page: Page) -> None:
-    page.goto("/docs")
-    field = page.get_by_role("searchbox", name="Search the docs")
-    field.fill("cursor")
-    expect(page.locator(".found")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.locator(".found")).to_be_hidden()
-    expect(field).to_be_focused()
-
-
-def test_the_results_fit_on_a_phone_and_have_no_violation(new_page: Callable[..., Page]) -> None:
-    page = new_page(viewport=PHONE, reduced_motion="reduce")
-    page.goto("/docs")
-    page.get_by_role("searchbox", name="Search the docs").fill("cursor")
-    expect(page.locator(".found a").first).to_be_visible()
-    box = page.locator(".found").bounding_box()
-    assert box
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= PHONE["width"]
     assert not accessibility_violations(page)
 
 
-def test_search_works_without_javascript(new_page: Callable[..., Page]) -> None:
-    page = new_page(java_script_enabled=False)
-    page.goto("/docs")
-    page.get_by_role("searchbox", name="Search the docs").fill("rate limits")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("searchbox")).to_have_value("rate limits")
-    page.locator("main").get_by_role("link", name="Rate limits").first.click()
-    expect(page).to_have_url(re.compile(r"/docs#rate-limits$"))
+def test_a_tab_chooses_the_language_of_all_samples_also_on_the_next_page(page: Page) -> None:
+    page.goto("/docs/")
+    expect(page.locator("pre", has_text="python3 ping.py")).to_be_visible()
+    page.get_by_text("Bash", exact=True).first.click()
+    expect(page.locator("pre", has_text="bash ping.sh")).to_be_visible()
+    expect(page.locator("pre", has_text="python3 ping.py")).to_be_hidden()
+    expect(page.locator("pre", has_text="source ./psi.sh")).to_be_visible()
+    page.goto("/docs/go-live/")
+    expect(page.locator(".caption-text", has_text="step01_sign.sh")).to_be_visible()
+    expect(page.locator(".caption-text", has_text="step01_sign.py")).to_be_hidden()
 
 
-def test_colours_follow_the_color_scheme(new_page: Callable[..., Page]) -> None:
-    grounds = set()
-    for scheme in ("light", "dark"):
-        page = new_page(color_scheme=scheme)
-        page.goto("/docs")
-        grounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-    assert len(grounds) == 2
-
-
-def test_a_language_chosen_once_is_chosen_everywhere(page: Page) -> None:
-    page.goto("/docs")
-    page.get_by_text("Node.js", exact=True).first.click()
-    for name in ("ping.mjs", "create_user.mjs", "psi.mjs"):
-        expect(page.get_by_role("region", name=name)).to_be_visible()
-    expect(page.get_by_role("region", name="ping.py")).to_be_hidden()
-
-
-def test_languages_can_be_chosen_by_the_keyboard(page: Page) -> None:
-    page.goto("/docs")
-    page.get_by_role("group", name="Check the signature: language").get_by_label("Python").focus()
-    page.keyboard.press("ArrowRight")
-    expect(page.get_by_role("region", name="ping.mjs")).to_be_visible()
-
-
-def test_languages_can_be_chosen_without_javascript(new_page: Callable[..., Page]) -> None:
-    page = new_page(java_script_enabled=False)
-    page.goto("/docs")
-    page.get_by_role("group", name="Check the signature: language").get_by_text("Bash", exact=True).click()
-    expect(page.get_by_role("region", name="ping.sh")).to_be_visible()
-    expect(page.get_by_role("region", name="ping.py")).to_be_hidden()
-    expect(page.get_by_role("button")).to_have_count(0)
-
-
-def test_an_example_is_copied_as_it_is(new_context: Callable[..., BrowserContext]) -> None:
-    context = new_context()
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
+def test_copying_takes_the_code_with_the_address_of_this_service(new_context: Callable[..., BrowserContext]) -> None:
+    context = new_context(permissions=["clipboard-read", "clipboard-write"])
     page = context.new_page()
-    page.goto("/docs")
-    page.get_by_role("button", name="Copy psi.py").click()
-    expect(page.get_by_role("status")).to_have_text("psi.py: copied")
-    assert page.evaluate("navigator.clipboard.readText()") == PSI.read_text()
+    page.goto("/docs/")
+    page.locator(".highlight", has_text="PSI_BASE_URL=").first.hover()
+    page.locator(".highlight", has_text="PSI_BASE_URL=").first.get_by_role("button").click()
+    origin = page.evaluate("location.origin")
+    expect(page.get_by_text("Copied!").or_(page.locator("button.success")).first).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.splitlines()[0] == f"export PSI_BASE_URL='{origin}'"
+    assert len(copied.splitlines()) == 3
 
 
-def test_the_keyboard_skips_to_the_text(page: Page) -> None:
-    page.goto("/docs")
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("link", name="Skip to the text")).to_be_focused()
+def test_the_search_finds_a_page_and_marks_the_words(page: Page) -> None:
+    page.goto("/docs/")
+    page.get_by_role("textbox", name="Search").fill("idempotency")
     page.keyboard.press("Enter")
-    expect(page.locator("main")).to_be_focused()
+    found = page.locator("#search-results a").filter(has_text="Idempotency").first
+    expect(found).to_be_visible()
+    found.click()
+    expect(page.get_by_role("heading", name="Idempotency").first).to_be_visible()
 
 
-def test_on_a_phone_the_contents_open_and_close(new_page: Callable[..., Page]) -> None:
-    page = new_page(viewport=PHONE, reduced_motion="reduce")
-    page.goto("/docs")
-    link = page.get_by_role("link", name="Rate limits", exact=True)
-    expect(link).to_be_hidden()
-    page.get_by_text("On this page").click()
-    link.click()
-    expect(page.get_by_role("heading", name="Rate limits")).to_be_in_viewport()
-    expect(link).to_be_hidden()
+def test_the_menu_opens_on_a_phone(new_page: Callable[..., Page]) -> None:
+    page = new_page(viewport=SCREENS[1])
+    page.goto("/docs/")
+    expect(page.get_by_role("link", name="Errors and retries").first).not_to_be_in_viewport()
+    page.locator("label.nav-overlay-icon").click()
+    page.get_by_role("link", name="Errors and retries").first.click()
+    page.wait_for_url("**/docs/errors/")
 
 
-@pytest.mark.parametrize("script", [True, False], ids=["script", "no script"])
-def test_long_code_can_be_unfolded(new_page: Callable[..., Page], *, script: bool) -> None:
-    page = new_page(java_script_enabled=script)
-    page.goto("/docs#examples")
-    code = page.get_by_role("region", name="psi.py", exact=True)
-    figure = page.locator('.code[data-name="psi.py"]')
-    cut = code.bounding_box()
-    figure.get_by_text(f"Show all {len(PSI.read_text().splitlines())} lines").click()
-    whole = code.bounding_box()
-    figure.get_by_text("Show fewer").click()
-    assert cut is not None
-    assert whole is not None
-    assert cut["height"] < 600
-    assert whole["height"] > 2000
-    if script:
-        expect(figure.get_by_text("Show all")).to_be_in_viewport()
-
-
-def test_lines_of_code_are_not_broken(new_page: Callable[..., Page]) -> None:
-    page = new_page(viewport=PHONE)
-    page.goto("/docs")
-    environment = page.get_by_role("region", name="environment")
-    assert environment.evaluate("e => getComputedStyle(e).whiteSpace") == "pre"
-
-
-def test_the_contents_mark_the_current_section(page: Page) -> None:
-    page.goto("/docs#errors")
-    expect(page.locator(".beside [aria-current]")).to_have_text("Errors")
+def test_the_theme_is_kept(page: Page) -> None:
+    page.goto("/docs/")
+    page.locator(".theme-toggle-content button").click()
+    chosen = page.evaluate("document.body.dataset.theme")
+    assert chosen in {"light", "dark"}
+    page.goto("/docs/errors/")
+    assert page.evaluate("document.body.dataset.theme") == chosen

@@ -14,7 +14,7 @@ def locked(name: str) -> set[str]:
     return set(re.findall(r"^[\w.\-]+(?:\[[\w,\-]+\])?==[^\s;]+", (LOCKS / f"{name}.txt").read_text(), re.MULTILINE))
 
 
-@pytest.mark.parametrize(("smaller", "larger"), [("base", "demo"), ("demo", "dev")])
+@pytest.mark.parametrize(("smaller", "larger"), [("base", "demo"), ("docs", "demo"), ("demo", "dev")])
 def test_a_larger_set_of_packages_includes_the_smaller(smaller: str, larger: str) -> None:
     assert locked(smaller)
     assert locked(smaller) - locked(larger) == set()

@@ -42,7 +42,9 @@ def client(proxy: Proxy, partner: Partner, servers: tuple[Server, Server]) -> Pa
 # What it says
 
 
-@pytest.mark.parametrize("target", ["/docs", "/openapi.json", "/docs/reference", "/admin/", LOGIN, "/", "/nowhere"])
+@pytest.mark.parametrize(
+    "target", ["/docs", "/docs/", "/openapi.json", "/docs/reference/", "/admin/", LOGIN, "/", "/nowhere"]
+)
 def test_pages_are_the_same_with_and_without_the_proxy(
     through: PartnerClient, direct: PartnerClient, target: str
 ) -> None:
@@ -68,7 +70,7 @@ def test_health_and_metrics_respond_to_the_network_by_address(servers: tuple[Ser
     assert servers[0].transport("GET", path, {}, b"").status == 200
 
 
-@pytest.mark.parametrize("target", ["/docs", "/v1/ping", "/v1/%zz", "/.refused/bad_request"])
+@pytest.mark.parametrize("target", ["/docs/", "/v1/ping", "/v1/%zz", "/.refused/bad_request"])
 def test_the_proxy_hides_its_version(proxy: Proxy, target: str) -> None:
     response = over_tls(proxy)("GET", target, {}, b"")
     assert (response.header("Server"), b"nginx/" in response.body) == ("nginx", False)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from portal.guide import example_files
+from docs_site.conf import example_files
 from tests.support.timeouts import WAIT_SECONDS
 
 ROOT = Path(__file__).parents[2]
@@ -120,7 +120,7 @@ class Workshop:
 
 def workshop(folder: Path) -> Workshop:
     """A workshop in a new folder."""
-    for name, path in example_files.files().items():
+    for name, path in example_files().items():
         if path.parent.name != "go_live":
             shutil.copy(path, folder / name)
     for path in DRIVERS.iterdir():

@@ -1,4 +1,4 @@
-"""The page "Go live": its scripts, taken from the page, run in its order in each language, and print what it says."""
+"""The first call and *Go live*: commands and scripts, taken from the pages, run in their order in each language."""
 
 import json
 import re
@@ -9,19 +9,17 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.db import connections
-from django.utils.html import strip_tags
 
+from docs_site.conf import example_files
 from partners.models import ApiKey, Mode, Partner, WebhookEndpoint
-from portal.guide import go_live
-from portal.guide.example_files import files, samples_in
 from tests import factories
-from tests.examples.languages import BASH, ENVIRONMENT, NODE, PYTHON, Workshop, require
+from tests.docs_site.site import page
+from tests.examples.languages import BASH, ENVIRONMENT, EXAMPLES, NODE, PYTHON, Workshop, require
 from tests.live.conftest import Server, free_port, serving
 from tests.support.client import PartnerClient
 from tests.support.events import place_events
@@ -29,14 +27,11 @@ from users.models import Status, User
 
 PROGRAMS = {".py": (PYTHON, sys.executable), ".mjs": (NODE, "node"), ".sh": (BASH, "bash")}
 TITLES = {".py": "Python", ".mjs": "Node.js", ".sh": "Bash"}
-FIGURE = re.compile(r'<figure class="code[^"]*" data-name="([^"]*)">.*?<code>(.*?)</code></pre>', re.DOTALL)
+STEPS = sorted(path.stem for path in (EXAMPLES / "go_live").glob("step*.py"))
+# Which pages.js replaces.
+ADDRESS = "https://partners.example"
 
 pytestmark = pytest.mark.parametrize("suffix", PROGRAMS, scope="module")
-
-
-def figures(page: str) -> dict[str, str]:
-    """The texts of a page's figures, by their names."""
-    return {unescape(name): unescape(strip_tags(text)) for name, text in FIGURE.findall(page)}
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +39,7 @@ def certified(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the certificate that the page has its reader make."""
     require("openssl")
     folder = tmp_path_factory.mktemp("certificate")
-    command = figures(go_live.page("http://testserver"))["certificate"]
+    command = page("/docs/go-live/").code["certificate"]
     assert Workshop(folder).run(("bash", "-ec", command), ENVIRONMENT).returncode == 0
     return folder
 
@@ -122,8 +117,9 @@ def _pattern(line: str) -> str:
 
 @pytest.fixture(scope="module")
 def code(server: Server) -> dict[str, str]:
-    """The texts of the page's figures, by their names."""
-    return figures(server.transport("GET", "/docs/go-live", {}, b"").body.decode())
+    """The page's blocks of code, by their captions, as a browser shows them."""
+    address = f"http://127.0.0.1:{server.port}"
+    return {name: text.replace(ADDRESS, address) for name, text in page("/docs/go-live/").code.items()}
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +139,7 @@ def downloaded(
     for program in (*language.needs, "bash", "curl", "jq"):
         require(program)
     folder = tmp_path_factory.mktemp("download")
-    command = ("bash", "-ec", code[f"download, {TITLES[suffix]}"])
+    command = ("bash", "-ec", code["download"].replace("suffix=py ", f"suffix={suffix[1:]} "))
     assert Workshop(folder).run(command, ENVIRONMENT | exports).returncode == 0
     return folder / "go-live"
 
@@ -168,13 +164,25 @@ def walk(
     return Walk(suffix, folder, exports | given, code)
 
 
+def test_the_first_page_leads_to_a_signed_call(
+    suffix: str, server: Server, sandbox: PartnerClient, committed_sandbox: Partner, tmp_path: Path
+) -> None:
+    """With nothing but the page, a key and a secret."""
+    for program in (*PROGRAMS[suffix][0].needs, "bash", "curl"):
+        require(program)
+    code = page("/docs/").code
+    address = code["environment"].replace(ADDRESS, f"http://127.0.0.1:{server.port}")
+    commands = address.replace("psi_test_key_…", sandbox.api_key).replace("psi_test_secret_…", sandbox.secret)
+    python = f'export PIP_DISABLE_PIP_VERSION_CHECK=1\npython3() {{ {sys.executable} "$@"; }}\n'
+    done = Workshop(tmp_path).run(("bash", "-ec", f"{python}{commands}{code[f'first call, {TITLES[suffix]}']}"))
+    assert (done.returncode, done.stderr.decode()) == (0, "")
+    assert committed_sandbox.slug in done.stdout.decode()
+    assert "sandbox" in done.stdout.decode().replace(committed_sandbox.slug, "")
+
+
 def test_every_step_prints_what_the_page_says(walk: Walk, sandbox: PartnerClient) -> None:
-    steps = [name.removesuffix(walk.suffix) for name in walk.code if name.endswith(walk.suffix)]
-    assert sorted(steps) == list(samples_in("go_live"))
-    for name in steps:
+    for number, name in enumerate(STEPS, start=1):
         assert (walk.folder / f"{name}{walk.suffix}").read_text() == walk.code[f"{name}{walk.suffix}"]
-    for number, name in enumerate((name for name in steps if name.startswith("step")), start=1):
-        assert name.startswith(f"step{number:02}_")
         exit_status, lines, complaint = walk.run(name)
         assert (exit_status, complaint) == (0, ""), (name, lines)
         printed = "".join(f"{line}\n" for line in lines)
@@ -215,11 +223,11 @@ def test_reconciling_names_each_difference(walk: Walk, sandbox: PartnerClient) -
     ]
 
 
-@pytest.mark.parametrize("name", [name for name in samples_in("go_live") if name.startswith("step")])
+@pytest.mark.parametrize("name", STEPS)
 def test_a_missing_variable_is_named(suffix: str, tmp_path: Path, name: str) -> None:
     for program in PROGRAMS[suffix][0].needs:
         require(program)
-    for file_name, path in files().items():
+    for file_name, path in example_files().items():
         if path.suffix == suffix:
             shutil.copy(path, tmp_path / file_name)
     (tmp_path / "users.json").write_text("{}")

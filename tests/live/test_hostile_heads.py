@@ -8,7 +8,7 @@ from tests.support.client import PartnerClient
 
 Servers = tuple[Server, Server]
 
-PATHS = ["/docs", "/openapi.json", "/admin/account/login/", "/admin/", "/nothing", "/v1/ping", "/v1/users"]
+PATHS = ["/docs/", "/openapi.json", "/admin/account/login/", "/admin/", "/nothing", "/v1/ping", "/v1/users"]
 # Each would be decoded by a codec that the sender names; the first of them does not exist.
 CONTENT_TYPES = [
     "text/plain; x*=no-such-codec''a",
@@ -58,7 +58,7 @@ def test_a_head_of_32_kib_is_refused_by_the_server_itself(servers: Servers, path
 
 
 def test_a_head_that_is_large_and_well_is_answered(servers: Servers) -> None:
-    start = b"GET /docs HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n"
+    start = b"GET /docs/ HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n"
     assert exchange(servers[0], start + b"X-Padding: %b\r\n\r\n" % (b"a" * 15 * 1024))[0] == 200
 
 

@@ -19,7 +19,7 @@ from partners.db import serving_role
 ROOT = Path(settings.BASE_DIR)
 _COPIES, _TEMPLATES = "test_psi_", "migrated_psi_"
 # What a migrated database is made of. Few of these files are read by migrations, but none is forgotten so.
-_SOURCES = ("config", "partners", "users", "transactions", "sandbox", "backoffice", "portal", "requirements")
+_SOURCES = ("config", "partners", "users", "transactions", "sandbox", "backoffice", "requirements")
 
 
 @contextmanager

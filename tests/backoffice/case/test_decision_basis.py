@@ -32,7 +32,8 @@ def codes(basis: dict[str, Any]) -> list[str]:
 
 
 def kept() -> dict[str, Any]:
-    return dict(StatusChange.objects.latest("id").basis or {})
+    basis: dict[str, Any] = StatusChange.objects.latest("id").basis
+    return basis
 
 
 # The page

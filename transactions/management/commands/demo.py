@@ -19,9 +19,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.test.utils import override_settings
 
 from partners.management.base import ending_signals
-from partners.management.commands.call import Client, NoResponseError
 from partners.models import Partner
 from partners.webhooks import endpoints
+from psi import Client, NoResponseError, PsiError
 from transactions.demo.old_records import make_due, make_held
 from transactions.demo.overdue import make_overdue
 from transactions.demo.people import DUE, HELD, OVERDUE, external_id
@@ -81,7 +81,7 @@ class Command(BaseCommand):
                 walk.run()
                 walk.run_events(receiver, self.add_webhook)
                 walk.run_two(self.reinstate)
-            except (UnexpectedResponseError, NoResponseError) as error:
+            except (UnexpectedResponseError, PsiError) as error:
                 raise CommandError(str(error)) from error
             self.say(f"\nAll {walk.steps} steps passed: each response is what the contract says.\n")
             if keep_serving:
@@ -133,15 +133,15 @@ class Command(BaseCommand):
 Serving on {base_url} until Ctrl-C.
 {lines}
 
-Docs          {base_url}/docs   (from a key to the first signed call)
-Go live       {base_url}/docs/go-live   (all of the integration, with the key of the sandbox)
+Docs          {base_url}/docs/   (from a key to the first signed call)
+Go live       {base_url}/docs/go-live/   (all of the integration, with the key of the sandbox)
 Back office   {base_url}/admin/   (log in as demo-reviewer, for example)
 In another terminal, so that invitations of create_staff, for example, have this port:
   export PORT={base_url.rpartition(":")[2]}
 To sign and send a request with the key of the sandbox there:
   export PSI_BASE_URL={base_url} PSI_API_KEY={sandbox["apiKey"]} PSI_SECRET={sandbox["secret"]}
   .venv/bin/python manage.py call GET /v1/ping --base-url {base_url}
-To receive webhooks on https://localhost:8443/, as step 9 of /docs/go-live does:
+To receive webhooks on https://localhost:8443/, as step 9 of /docs/go-live/ does:
   export TLS_CERT={certificates}/cert.pem TLS_KEY={certificates}/key.pem
 The service's log: {LOG.relative_to(settings.BASE_DIR)}""")
 

@@ -1,1 +1,0 @@
-"""The pages for partners' developers, under /docs."""

@@ -1,1 +1,0 @@
-"""The guide, *Go live*, the examples, and the changelog."""

@@ -1,1 +1,0 @@
-"""The reference: the OpenAPI description as pages."""
