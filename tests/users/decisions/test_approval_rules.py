@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group
 from django.db import DatabaseError, connections, transaction
-from django.db.models import BooleanField, Func, Value
 
 from partners.models import AuditEntry, Mode, Partner
 from partners.monitoring import probes
@@ -18,8 +17,7 @@ from tests import factories
 from tests.support.approval_rules import act, no_rules_left, reviewer, set_rule, superuser
 from tests.support.commands import outcome, printed, refusal
 from users.decisions import compliance, metrics, proposals
-from users.decisions.approval_rules import count_concerned
-from users.models import Condition, Proposal, ProposalState, Staff, StatusChange, User
+from users.models import Proposal, ProposalState, Staff, StatusChange, User
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
 APPROVED: dict[str, Any] = {"reason": "Papers seen."}
@@ -532,26 +530,6 @@ def test_several_conditions_hold_side_by_side(committed_partner: Partner, first:
     )
     assert after["concerned"] == before["concerned"] + 2
     assert compliance.change_status(user=plain, to_status="active", by=first, **APPROVED).proposal is None
-
-
-@pytest.mark.parametrize("condition", Condition.values)
-def test_as_many_are_counted_as_the_database_would_ask_two_people_for(
-    condition: str, committed_partner: Partner, first: Staff, second: Staff
-) -> None:
-    new_user(committed_partner)
-    new_user(committed_partner, is_ciro_affiliate=True)
-    # As it was once.
-    for before, now in (
-        ({"country": "FR"}, {"country": "CA"}),
-        ({"is_ciro_affiliate": True}, {"is_ciro_affiliate": False}),
-    ):
-        User.objects.filter(pk=new_user(committed_partner, **before).pk).update(**now)
-    move = {"from_status": "pendingCompliance", "to_status": "active"}
-    rows = User.objects.filter(status="pendingCompliance", is_sandbox=False)
-    meets = Func("pk", Value(condition), function="users_meets", output_field=BooleanField())
-    expected = rows.filter(meets).count()
-    assert count_concerned(**move, conditions=[condition]) == expected
-    assert expected >= {"never": 0, "always": 4, "ciroAffiliate": 2, "countryNotCanada": 1}[condition]
 
 
 def test_a_rule_needs_two_accounts_that_may_decide(first: Staff) -> None:

@@ -18,10 +18,7 @@ from tests.support.commands import outcome, printed, refusal
 from tests.support.plans import planning_without
 from users.cases import claims
 from users.decisions import compliance, proposals
-from users.decisions.changes import version_of
-from users.decisions.compliance import StaleError
 from users.models import (
-    Claim,
     Requirement,
     RequirementClosure,
     RequirementResponse,
@@ -157,12 +154,6 @@ def test_the_profile_history_has_no_row_of_requirements(user: User, staff: Staff
 # Rules of the services
 
 
-def test_asking_ends_the_claim(user: User, staff: Staff) -> None:
-    claims.claim(user=user, staff=staff)
-    ask(user, staff)
-    assert not Claim.objects.exists()
-
-
 def test_the_next_case_has_waited_longest_and_never_waits_for_the_partner(staff: Staff) -> None:
     answered, waiting, asked = factories.UserFactory.create_batch(3)
     answer(ask(answered, staff))
@@ -202,17 +193,6 @@ def test_who_may_not_decide_may_not_ask_or_close(user: User, staff: Staff) -> No
     ):
         with pytest.raises(RefusedError, match="may not decide"):
             refused()
-
-
-def test_a_page_from_before_the_answer_is_stale(user: User, staff: Staff) -> None:
-    requirement = ask(user, staff)
-    user.refresh_from_db()
-    shown = version_of(user)
-    answer(requirement)
-    with pytest.raises(StaleError):
-        compliance.change_status(user=user, expected_version=shown, to_status="active", by=staff, **APPROVED)
-    user.refresh_from_db()
-    compliance.change_status(user=user, expected_version=version_of(user), to_status="active", by=staff, **APPROVED)
 
 
 def test_the_audit_log_has_who_asked_and_closed(user: User, staff: Staff) -> None:
