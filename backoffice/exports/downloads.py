@@ -1,8 +1,6 @@
 """Downloads that are generated while they are sent, from one snapshot of the database and within a time limit."""
 
-import io
 import time
-import zipfile
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -60,7 +58,7 @@ def download(
     def content() -> Generator[bytes, None, None]:
         try:
             with snapshot():
-                yield from _within_limit(chunks())
+                yield from bounded(chunks())
         except Exception:
             log.exception("an export was cut off", kind=content_type)
             yield cut_off.encode()
@@ -72,13 +70,17 @@ def download(
         return too_many_downloads(request)
 
 
-def _within_limit(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Pass the chunks on. Raises TimeoutError after EXPORT_SECONDS."""
+def bounded(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Pass on what is not empty, and keep the snapshot. Raises TimeoutError after EXPORT_SECONDS."""
     deadline = time.monotonic() + EXPORT_SECONDS
     for chunk in chunks:
         if time.monotonic() > deadline:
             raise TimeoutError
-        yield chunk
+        # The database would end the transaction as idle while a large file is read or sent.
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        if chunk:
+            yield chunk
 
 
 def in_chunks(texts: Iterable[str]) -> Iterator[bytes]:
@@ -91,45 +93,3 @@ def in_chunks(texts: Iterable[str]) -> Iterator[bytes]:
             yield "".join(buffer).encode()
             buffer, size = [], 0
     yield "".join(buffer).encode()
-
-
-class _Buffer(io.RawIOBase):
-    """The archive's file, which cannot seek: what is written is taken from it, and never held as a whole."""
-
-    def __init__(self) -> None:
-        self.parts: list[bytes] = []
-
-    def write(self, data: bytes) -> int:  # type: ignore[override]
-        self.parts.append(bytes(data))
-        return len(data)
-
-    def take(self) -> bytes:
-        taken, self.parts = b"".join(self.parts), []
-        return taken
-
-
-class _Entry(zipfile.ZipInfo):
-    """An entry whose sizes follow its data, in 64 bits."""
-
-    def FileHeader(self, zip64: bool | None = None) -> bytes:  # noqa: FBT001, N802 - zipfile's
-        """Return the header with both sizes 0xFFFFFFFF, by which readers find them: Python before 3.11.4 wrote 0."""
-        header = super().FileHeader(zip64)
-        return header[:18] + b"\xff" * 8 + header[26:]
-
-
-def zipped(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[bytes]:
-    """Generate a ZIP archive of these files. files: names and chunks, which are read in this order."""
-    buffer = _Buffer()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, chunks in files:
-            info = _Entry(name)
-            info.compress_type = zipfile.ZIP_DEFLATED
-            # Python before 3.11.4 wrote the version without 64 bits (APPNOTE, 4.4.3).
-            info.create_version = info.extract_version = zipfile.ZIP64_VERSION
-            # The size is not known in advance, and may need more than 32 bits.
-            with archive.open(info, "w", force_zip64=True) as entry:
-                for chunk in chunks:
-                    entry.write(chunk)
-                    if taken := buffer.take():
-                        yield taken
-    yield buffer.take()

@@ -1,12 +1,13 @@
 """The evidence pack of a user: `data.json` for programs and `index.html` for people, with the same contents.
 
-Both are written row by row, so that memory does not grow with the history. Beside them are the documents' files, the
-manifest with its signature, and a program that verifies them.
+Both are written row by row, so that memory does not grow with the history. Beside them are the documents' files, and
+what verifies all of it (archives.py).
 """
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC
 from functools import partial
 from itertools import chain, islice
 from operator import itemgetter
@@ -18,12 +19,14 @@ from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from backoffice.exports import archives
+from backoffice.exports.archives import NO_FILE, Attachments, File
 from backoffice.exports.downloads import in_chunks
-from backoffice.exports.evidence_manifest import NO_FILE, File, Manifest
 from backoffice.exports.evidence_words import REQUIREMENT_WORDS, Words, heading, text
 from backoffice.exports.records import SUBMITTED, USER, Record, dump, records
 from backoffice.sections.sections import Section
 from backoffice.sections.transaction_sections import SECTIONS
+from partners.evidence.keys import signing_key_id
 from users.models import AccessRecord, RequirementResponse, User, UserEvent
 from users.models.columns import camel_case
 from users.records.holds import is_held
@@ -88,8 +91,8 @@ class Part:
     words: Words = field(default_factory=dict)
 
 
-def parts(manifest: Manifest | None = None) -> list[Part]:
-    """Return the lists of a pack. manifest: knows which files of their rows are in it."""
+def parts(attachments: Attachments | None = None) -> list[Part]:
+    """Return the lists of a pack. attachments: the files of their rows that are in it."""
     return [
         Part("statusChanges", _("Decisions"), _decisions),
         Part("decidedOn", _("Decided on this"), decided_on, _SEEN_FOR),
@@ -100,7 +103,7 @@ def parts(manifest: Manifest | None = None) -> list[Part]:
         Part("history", _("Profile history"), _history),
         Part("accesses", _("Access by staff"), lambda user: records(user.accesses.order_by("id"), _ACCESS)),
         *(
-            Part(section.name, section.title, partial(section_records, section, manifest), section.words)
+            Part(section.name, section.title, partial(section_records, section, attachments), section.words)
             for section in SECTIONS
         ),
     ]
@@ -180,27 +183,33 @@ def _history(user: User) -> Iterator[Record]:
         yield event | {"change": change, "by": event["by"] or {}}
 
 
-def section_records(section: Section, manifest: Manifest | None, user: User) -> Iterator[Mapping[str, Any]]:
+def section_records(section: Section, attachments: Attachments | None, user: User) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of a section, each with the name of its file in the pack, if it has any."""
-    attached = manifest.attached if manifest and section.files else None
+    attached = attachments.of_rows if attachments and section.files else None
     for record in section.records(user):
         yield record if attached is None else {**record, **attached.get(record[section.file_key], NO_FILE)}
 
 
-def files(user_id: UUID, access: AccessRecord) -> Iterator[File]:
-    """Yield the files of the pack, each to be read before the next. access: the export's entry in the access log."""
-    manifest = Manifest(access, [user_id])
-    yield from files_of(user_id, access, manifest)
-    yield from manifest.files()
+def archive(user_id: UUID, access: AccessRecord) -> Iterator[bytes]:
+    """Generate the pack of a user. access: the export's entry in the access log."""
+    title = _("Evidence pack of user %(user)s.") % {"user": user_id}
+    return archives.archive(files_of(user_id, access, Attachments(access)), about(title, access))
 
 
-def files_of(user_id: UUID, access: AccessRecord, manifest: Manifest) -> Iterator[File]:
+def about(title: str, access: AccessRecord) -> str:
+    """Return the beginning of README.txt."""
+    made = _("Exported by %(by)s at %(at)s UTC, request %(request_id)s in the access log.")
+    by, at = access.staff.get_username(), f"{access.created_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+    return f"{title}\n{made % {'by': by, 'at': at, 'request_id': access.request_id}}"
+
+
+def files_of(user_id: UUID, access: AccessRecord, attachments: Attachments) -> Iterator[File]:
     """Yield what a pack has of this user: files, page and data."""
     user = User.objects.get(pk=user_id)
     [profile] = records(User.objects.filter(pk=user_id), USER)
     # First, so that the page can say which files are missing.
     for section in SECTIONS:
-        yield from manifest.files_of(section, user)
+        yield from attachments.files(section, user)
     head = {
         "exportedAt": access.created_at,
         "exportedBy": access.staff.get_username(),
@@ -210,12 +219,11 @@ def files_of(user_id: UUID, access: AccessRecord, manifest: Manifest) -> Iterato
     }
     template = "backoffice/exports/evidence_pack.html"
     context = {"profile": profile, "access": access, "is_held": is_held(user)}
-    yield from written(user, manifest, parts=parts(manifest), head=head, template=template, context=context)
+    yield from written(user, parts=parts(attachments), head=head, template=template, context=context)
 
 
 def written(
     user: User,
-    manifest: Manifest,
     *,
     parts: Sequence[Part],
     head: Mapping[str, Any],
@@ -226,8 +234,8 @@ def written(
 
     head: of data.json, before the lists. template, context: of the page; `profile` is a record.
     """
-    yield manifest.part("index.html", in_chunks(_page(user, manifest, parts, template, context)))
-    yield manifest.part("data.json", in_chunks(_json(user, head, parts)))
+    yield "index.html", in_chunks(_page(user, parts, template, context))
+    yield "data.json", in_chunks(_json(user, head, parts))
 
 
 def _json(user: User, head: Mapping[str, Any], parts: Sequence[Part]) -> Iterator[str]:
@@ -243,9 +251,7 @@ def _json(user: User, head: Mapping[str, Any], parts: Sequence[Part]) -> Iterato
 _CUT = "<!-- parts -->"
 
 
-def _page(
-    user: User, manifest: Manifest, parts: Sequence[Part], template: str, more: Mapping[str, Any]
-) -> Iterator[str]:
+def _page(user: User, parts: Sequence[Part], template: str, more: Mapping[str, Any]) -> Iterator[str]:
     """Write the page. It loads nothing from elsewhere, and every value is escaped."""
     context = {
         **more,
@@ -253,7 +259,7 @@ def _page(
         "is_sandbox": user.is_sandbox,
         "name": user.full_name,
         "profile": _pairs(more["profile"], {}),
-        "key_id": manifest.key_id,
+        "key_id": signing_key_id(),
         "parts": parts,
         "cut": _CUT,
     }

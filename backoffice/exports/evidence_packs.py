@@ -1,15 +1,17 @@
-"""The evidence packs of several users in one ZIP: a folder for each, an index, and one manifest over all of it."""
+"""The evidence packs of several users in one ZIP: a folder for each, an index, and one signature for all."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.db.models import QuerySet
 from django.template.loader import render_to_string
+from django.utils.translation import ngettext
 
-from backoffice.exports import evidence_pack
+from backoffice.exports import archives, evidence_pack
+from backoffice.exports.archives import Attachments, File
 from backoffice.exports.downloads import in_chunks
-from backoffice.exports.evidence_manifest import File, Manifest
 from backoffice.exports.spreadsheets import csv_file
+from partners.evidence.keys import signing_key_id
 from users.models import AccessRecord, User
 from users.records.holds import is_held
 
@@ -23,41 +25,43 @@ def found(users: QuerySet[User]) -> list[User]:
     return list(users.select_related("partner")[: MAX_USERS + 1])
 
 
-def files(accesses: Sequence[AccessRecord], choice: str) -> Iterator[File]:
-    """Yield the files of the pack, each to be read before the next.
+def archive(accesses: Sequence[AccessRecord], choice: str) -> Iterator[bytes]:
+    """Generate the pack. accesses: of each user, in the access log. choice: how they were chosen, for people."""
+    count = len(accesses)
+    title = ngettext("Evidence pack of %(count)s user.", "Evidence packs of %(count)s users.", count) % {"count": count}
+    return archives.archive(_files(accesses, choice), evidence_pack.about(title, accesses[0]))
 
-    accesses: the entry of each user in the access log. choice: how they were chosen, for people.
-    """
-    by_user = {access.user_id: access for access in accesses if access.user_id}
-    manifest = Manifest(accesses[0], [*by_user])
+
+def _files(accesses: Sequence[AccessRecord], choice: str) -> Iterator[File]:
+    attachments = Attachments(accesses[0])
     rows = list[dict[str, Any]]()
-    for user_id, access in by_user.items():
+    for access in accesses:
         # As the snapshot has the user.
-        user = User.objects.select_related("partner").get(pk=user_id)
+        user = User.objects.select_related("partner").get(accesses=access)
         folder = f"{user.pk}/"
-        manifest.enter(folder)
-        yield from evidence_pack.files_of(user.pk, access, manifest)
+        attachments.of_rows = {}
+        for name, chunks in evidence_pack.files_of(user.pk, access, attachments):
+            yield folder + name, chunks
+        attached = attachments.of_rows.values()
         rows.append(
             {
                 "user": user,
                 "is_held": is_held(user),
                 "folder": folder,
-                "files": sum(one["file"] is not None for one in manifest.attached.values()),
-                "faults": sum(one["fileFault"] is not None for one in manifest.attached.values()),
+                "files": sum(one["file"] is not None for one in attached),
+                "faults": sum(one["fileFault"] is not None for one in attached),
             }
         )
-    manifest.enter("")
-    yield manifest.part("index.csv", in_chunks(csv_file(_HEADINGS, map(_cells, rows))))
+    yield "index.csv", in_chunks(csv_file(_HEADINGS, map(_cells, rows)))
     context = {
         "access": accesses[0],
         "choice": choice,
         "rows": rows,
-        "key_id": manifest.key_id,
+        "key_id": signing_key_id(),
         "is_sandbox": any(row["user"].is_sandbox for row in rows),
     }
     page = render_to_string("backoffice/exports/evidence_index.html", context)
-    yield manifest.part("index.html", (page.encode(),))
-    yield from manifest.files()
+    yield "index.html", (page.encode(),)
 
 
 def _cells(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ Nobody is tipped off (contract, section 13): it has the `statusReason` that the 
 """
 
 from collections.abc import Iterator, Mapping
+from datetime import UTC
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -12,7 +13,8 @@ from uuid import UUID
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from backoffice.exports.evidence_manifest import Manifest
+from backoffice.exports import archives
+from backoffice.exports.archives import Attachments, File
 from backoffice.exports.evidence_pack import Part, answers, section_records, written
 from backoffice.exports.evidence_words import REQUIREMENT_WORDS
 from backoffice.exports.records import SUBMITTED, Record, records
@@ -40,15 +42,15 @@ _REQUIREMENT = {
 }
 
 
-def parts(manifest: Manifest | None = None) -> list[Part]:
-    """Return the lists of a copy. manifest: knows which files of their rows are in it."""
+def parts(attachments: Attachments | None = None) -> list[Part]:
+    """Return the lists of a copy. attachments: the files of their rows that are in it."""
     return [
         Part("statuses", _("Statuses"), _statuses),
         Part("profileChanges", _("Profile history"), _profile_changes),
         Part("requirements", _("Asked of the partner"), _requirements, REQUIREMENT_WORDS),
         Part("requirementResponses", _("Answers of the partner"), _responses, REQUIREMENT_WORDS),
         *(
-            Part(section.name, section.title, partial(section_records, section, manifest), section.words)
+            Part(section.name, section.title, partial(section_records, section, attachments), section.words)
             for section in (CONVERSIONS, ISSUED_DOCUMENTS)
         ),
     ]
@@ -61,26 +63,27 @@ def record_export(*, user: User, by: Staff, request_id: str = "") -> AccessRecor
     )
 
 
-def archive_files(user_id: UUID, access: AccessRecord, language: str) -> Iterator[tuple[str, Iterator[bytes]]]:
-    """Yield the files of the copy, each to be read before the next. language: of the page, one of LANGUAGES."""
+def archive(user_id: UUID, access: AccessRecord, language: str) -> Iterator[bytes]:
+    """Generate the copy. language: of the page, one of LANGUAGES."""
+    at = f"{access.created_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+    with translation.override(language):
+        title = _("Copy of your personal data, made at %(at)s UTC.") % {"at": at}
+    return _in_language(archives.archive(_files(user_id, access), title), language)
+
+
+def _files(user_id: UUID, access: AccessRecord) -> Iterator[File]:
     user = User.objects.get(pk=user_id)
-    manifest = Manifest(access, [user_id], is_for_person=True)
-    yield from manifest.files_of(ISSUED_DOCUMENTS, user)
+    attachments = Attachments(access, is_for_person=True)
+    yield from attachments.files(ISSUED_DOCUMENTS, user)
     [about] = records(User.objects.filter(pk=user_id), _PROFILE | SUBMITTED)
     profile = about | {"status": user.status, "statusReason": status_reason(user.status, user.status_reason_code)}
-    with translation.override(language):
-        lists = parts(manifest)
-    files = written(
+    yield from written(
         user,
-        manifest,
-        parts=lists,
+        parts=parts(attachments),
         head={"exportedAt": access.created_at, "user": profile},
         template="backoffice/exports/person_copy.html",
         context={"profile": profile, "exported_at": access.created_at},
     )
-    for name, chunks in files:
-        yield name, _in_language(chunks, language)
-    yield from manifest.files()
 
 
 def _in_language(chunks: Iterator[bytes], language: str) -> Iterator[bytes]:

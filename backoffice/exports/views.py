@@ -105,7 +105,7 @@ def export_evidence_packs(request: HttpRequest) -> HttpResponseBase:
     records = record_exports(request, found, detail=f"Evidence packs ({len(found)}): {summary}")
     return downloads.download(
         request,
-        lambda: downloads.zipped(evidence_packs.files(records, choice)),
+        lambda: evidence_packs.archive(records, choice),
         name=f"evidence-{timezone.now():%Y%m%d-%H%M%S}.zip",
         content_type="application/zip",
     )
@@ -159,7 +159,7 @@ def export_evidence_pack(request: HttpRequest, user_id: UUID) -> HttpResponseBas
     record = record_access(request, AccessKind.EXPORTED, user=user, detail="Evidence pack")
     return downloads.download(
         request,
-        lambda: downloads.zipped(evidence_pack.files(user.pk, record)),
+        lambda: evidence_pack.archive(user.pk, record),
         name=f"evidence-{user.pk}.zip",
         content_type="application/zip",
     )
@@ -179,7 +179,7 @@ def export_person_copy(request: HttpRequest, user_id: UUID) -> HttpResponseBase:
     record = person_copy.record_export(user=user, by=staff_of(request), request_id=request_id_of(request))
     return downloads.download(
         request,
-        lambda: downloads.zipped(person_copy.archive_files(user.pk, record, language)),
+        lambda: person_copy.archive(user.pk, record, language),
         name=f"copy-{user.pk}.zip",
         content_type="application/zip",
     )

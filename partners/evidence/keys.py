@@ -1,4 +1,4 @@
-"""The key that signs evidence packs (EVIDENCE_SIGNING_KEY) and its public half."""
+"""The key that signs evidence packs (EVIDENCE_SIGNING_KEY; Ed25519, RFC 8032) and its public half."""
 
 import hashlib
 
@@ -7,6 +7,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.conf import settings
 
 _UNSIGNED = "# Evidence packs of this service are not signed.\n"
+_ID_LENGTH = 16
 
 
 def signing_key() -> Ed25519PrivateKey | None:
@@ -15,16 +16,31 @@ def signing_key() -> Ed25519PrivateKey | None:
     return key
 
 
+def fingerprint(key: Ed25519PublicKey) -> str:
+    """Return the SHA-256 of a public key, as `openssl pkey -pubin -in … -outform DER | sha256sum` prints it."""
+    return hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).hexdigest()
+
+
 def key_id(key: Ed25519PublicKey) -> str:
-    """Return the id of a public key: the first 16 hex digits of the SHA-256 of its 32 bytes."""
-    return hashlib.sha256(key.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()[:16]
+    """Return the id of a public key: the first 16 hex digits of its fingerprint."""
+    return fingerprint(key)[:_ID_LENGTH]
+
+
+def signing_key_id() -> str:
+    """Return the id of the key that signs; empty if packs are unsigned."""
+    key = signing_key()
+    return key_id(key.public_key()) if key else ""
+
+
+def pem(key: Ed25519PublicKey) -> str:
+    """Return a public key in PEM."""
+    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
 
 
 def published() -> str:
-    """Return the public key in PEM with its id before it, or a line that says that there is none."""
+    """Return the public key in PEM with its SHA-256 before it, or a line that says that there is none."""
     key = signing_key()
     if key is None:
         return _UNSIGNED
     public = key.public_key()
-    pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
-    return f"# Verifies evidence packs of this service (Ed25519). Key ID: {key_id(public)}\n{pem}"
+    return f"# Verifies evidence packs of this service (Ed25519). SHA-256: {fingerprint(public)}\n{pem(public)}"

@@ -37,7 +37,7 @@ class Command(ServiceCommand):
             with os.fdopen(descriptor, "wb") as file:
                 access = person_copy.record_export(user=user, by=staff)
                 with downloads.snapshot():
-                    for chunk in downloads.zipped(person_copy.archive_files(user.pk, access, language)):
+                    for chunk in downloads.bounded(person_copy.archive(user.pk, access, language)):
                         file.write(chunk)
         except BaseException as error:
             with suppress(OSError):

@@ -13,9 +13,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.test import Client
 from pytest_django import Settings
 
-from backoffice.exports import evidence_manifest, evidence_packs
+from backoffice.exports import archives, evidence_packs
 from tests import factories
-from tests.backoffice.exports.test_evidence_manifest import Pack, altered, key, manifest_of, unzipped, verdict  # noqa: F401
+from tests.backoffice.exports.test_archives import Pack, altered, key, unzipped, verdict  # noqa: F401
 from tests.support.client import Response
 from tests.support.documents import LONG, add_document, path_of
 from tests.support.staff import client_as, client_of
@@ -44,9 +44,9 @@ def test_each_user_has_a_folder_with_what_a_single_pack_has(users: list[User], f
     pack = export(client, user=[user.pk for user in users])
     single = unzipped(client.post(f"/admin/cases/{users[0].pk}/evidence/"))
     of_first = {name.partition("/")[2] for name in pack if name.startswith(f"{users[0].pk}/")}
-    assert of_first == single.keys() - {"verify.py", "manifest.json", "manifest.sig"}
+    assert of_first == single.keys() - {"README.txt", "SHA256SUMS"}
     rest = {name for name in pack if not name.startswith(tuple(str(user.pk) for user in users))}
-    assert rest == {"index.csv", "index.html", "verify.py", "manifest.json"}
+    assert rest == {"index.csv", "index.html", "README.txt", "SHA256SUMS"}
     for user in users:
         assert json.loads(pack[f"{user.pk}/data.json"])["user"]["externalId"] == user.external_id
 
@@ -90,21 +90,22 @@ def test_one_signature_holds_for_all_of_it(
 ) -> None:
     add_document(users[1], LONG)
     pack = export(client_as("auditor"), user=[user.pk for user in users])
-    assert manifest_of(pack)["userIds"] == [str(user.pk) for user in users]
-    status, text = verdict(tmp_path, pack)
-    assert (status, text.startswith("2 users, exported at")) == (0, True), text
+    assert pack["README.txt"].decode().startswith("Evidence packs of 2 users.\nExported by ")
+    assert verdict(tmp_path, pack)[:2] == (True, True)
     for name in (f"{users[0].pk}/data.json", "index.csv"):
-        status, text = verdict(tmp_path, altered(pack, name))
-        assert (status, f"Altered: {name}" in text) == (1, True), text
+        are_whole, _is_signed, text = verdict(tmp_path, altered(pack, name))
+        assert (are_whole, f"{name}: FAILED" in text) == (False, True), text
 
 
 def test_the_limit_on_files_is_of_the_whole_archive(
     users: list[User], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     documents = [add_document(user, LONG) for user in users]
-    monkeypatch.setattr(evidence_manifest, "MAX_FILES_BYTES", len(LONG) + 1)
-    [fault] = manifest_of(export(client_as("auditor"), user=[user.pk for user in users]))["faults"]
-    assert fault == {"name": f"{users[1].pk}/documents/{documents[1].document_id}.pdf", "fault": "too large"}
+    monkeypatch.setattr(archives, "MAX_FILES_BYTES", len(LONG) + 1)
+    pack = export(client_as("auditor"), user=[user.pk for user in users])
+    shown = [json.loads(pack[f"{user.pk}/data.json"])["documents"][0]["fileFault"] for user in users]
+    assert shown == [None, "too large"]
+    assert f"{users[0].pk}/documents/{documents[0].document_id}.pdf" in pack
 
 
 def test_each_user_has_an_entry_in_the_access_log(users: list[User]) -> None:
@@ -130,7 +131,7 @@ def test_a_form_chooses_and_the_page_shows_whom_before(users: list[User]) -> Non
     assert not AccessRecord.objects.exists()
     fields = dict(re.findall(r'<input type="hidden" name="(status|confirmed)" value="([^"]*)">', page))
     assert fields == {"status": "active", "confirmed": "yes"}
-    assert manifest_of(export(client, **fields))["userId"] == str(users[1].pk)
+    assert f"{users[1].pk}/data.json" in export(client, **fields)
     assert AccessRecord.objects.get().detail == "Evidence packs (1): status active"
 
 

@@ -1,0 +1,132 @@
+"""The archive of an evidence pack or of a person's copy: a ZIP that openssl and sha256sum verify.
+
+README.txt says how. SHA256SUMS has the SHA-256 of each file, and is signed under EVIDENCE_SIGNING_KEY if that is set.
+"""
+
+import hashlib
+import os
+import tempfile
+import zipfile
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from itertools import chain
+from typing import IO, Any
+
+from django.utils.translation import gettext as _
+
+from backoffice.exports.downloads import CHUNK_BYTES
+from backoffice.sections.sections import AttachedFile, Section, UnreadableFileError
+from partners.evidence import keys
+from users.models import AccessRecord, User
+
+# All documents in one archive have at most so many bytes: within EXPORT_SECONDS, 0.6 MB a second.
+MAX_FILES_BYTES = 512 * 1024 * 1024
+TOO_LARGE = "too large"
+NO_FILE: Mapping[str, Any] = {"file": None, "fileFault": None}
+File = tuple[str, Iterable[bytes]]
+
+
+def archive(files: Iterable[File], about: str) -> Iterator[bytes]:
+    """Generate a ZIP of these files, which are read in this order, and of what verifies them.
+
+    about: the first lines of README.txt. An empty chunk means that there is nothing to send yet: an entry can be sent
+    once its sizes stand in its header, so all of it goes through a temporary file that has no name.
+    """
+    sums = dict[str, str]()
+    sent = 0
+    with tempfile.TemporaryFile() as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+            for name, chunks in chain(files, _verification(sums, about)):
+                digest = hashlib.sha256()
+                # The size is not known in advance, and may need more than 32 bits.
+                with packed.open(name, "w", force_zip64=True) as entry:
+                    for chunk in chunks:
+                        digest.update(chunk)
+                        entry.write(chunk)
+                        yield b""
+                sums[name] = digest.hexdigest()
+                sent = yield from _unsent(file, sent)
+        yield from _unsent(file, sent)
+
+
+def _unsent(file: IO[bytes], sent: int) -> Generator[bytes, None, int]:
+    file.flush()
+    while chunk := os.pread(file.fileno(), CHUNK_BYTES, sent):
+        yield chunk
+        sent += len(chunk)
+    return sent
+
+
+def _verification(sums: Mapping[str, str], about: str) -> Iterator[File]:
+    """Yield what verifies the archive, at its end: each is made when those before it have their sum."""
+    key = keys.signing_key()
+    lines = [
+        about,
+        "",
+        _("SHA256SUMS has the SHA-256 of each file. A file that it does not list is not the service's."),
+    ]
+    commands = ["sha256sum -c SHA256SUMS"]
+    if key is None:
+        lines.append(_("Unsigned: nothing proves that this service made the pack."))
+    else:
+        text = _(
+            "SHA256SUMS is signed (Ed25519). public-key.pem is only as genuine as this archive: compare it with the one"
+            " at the service's address /docs/keys, where its SHA-256 is %(fingerprint)s."
+        )
+        lines.append(text % {"fingerprint": keys.fingerprint(key.public_key())})
+        commands.append(
+            "openssl pkeyutl -verify -pubin -inkey public-key.pem -rawin -in SHA256SUMS -sigfile SHA256SUMS.sig"
+        )
+        yield "public-key.pem", (keys.pem(key.public_key()).encode(),)
+    lines += [_("To verify, extract all files into an empty folder and run in it (OpenSSL 3):"), "", *commands, ""]
+    yield "README.txt", ("\n".join(lines).encode(),)
+    listed = "".join(f"{digest}  {name}\n" for name, digest in sums.items()).encode()
+    yield "SHA256SUMS", (listed,)
+    if key is not None:
+        yield "SHA256SUMS.sig", (key.sign(listed),)
+
+
+class Attachments:
+    """The files of rows, such as documents, in an archive.
+
+    of_rows: by the id of the row to which a file belongs, what its record has in the archive: `file`, the name in the
+    user's folder, and `fileFault`, why it is not there or not whole.
+    """
+
+    def __init__(self, access: AccessRecord, *, is_for_person: bool = False) -> None:
+        """is_for_person: has the files whatever the exporter may download."""
+        self._access, self._is_for_person = access, is_for_person
+        self._left = MAX_FILES_BYTES
+        self.of_rows = dict[str, Mapping[str, Any]]()
+
+    def files(self, section: Section, user: User) -> Iterator[File]:
+        """Yield the files of a section, if the exporter may download them.
+
+        A file that cannot be read is left out; one that fails later ends there.
+        """
+        if section.files is None:
+            return
+        if not self._is_for_person and not self._access.staff.has_perm(section.files_permission):
+            return
+        for file in section.files(user, self._access.request_id):
+            if file.size_bytes > self._left:
+                self._add(file, None, TOO_LARGE)
+                continue
+            self._left -= file.size_bytes
+            chunks = file.chunks()
+            try:
+                first = next(chunks)
+            except UnreadableFileError as error:
+                self._add(file, None, error.code)
+                continue
+            self._add(file, file.name, None)
+            yield file.name, self._whole(file, first, chunks)
+
+    def _whole(self, file: AttachedFile, first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        try:
+            yield first
+            yield from chunks
+        except UnreadableFileError as error:
+            self._add(file, file.name, error.code)
+
+    def _add(self, file: AttachedFile, name: str | None, fault: str | None) -> None:
+        self.of_rows[file.row_id] = {"file": name, "fileFault": fault}
