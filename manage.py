@@ -5,7 +5,6 @@ import io
 import os
 import signal
 import sys
-from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
@@ -19,8 +18,6 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A character that the terminal's encoding lacks must not fail a command that has done its work.
             stream.reconfigure(errors="backslashreplace")
-    # `call` and `demo` use the client package that partners get.
-    sys.path.append(str(Path(__file__).resolve().parent / "clients" / "python" / "src"))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
         execute_from_command_line(sys.argv)

@@ -115,6 +115,11 @@ class StaffFactory(factory.django.DjangoModelFactory[Staff]):
         return staff
 
 
+def add_endpoint(*, partner: Partner, url: str, **fields: Any) -> tuple[WebhookEndpoint, str]:
+    """Add a webhook as a command does; return it and its secret."""
+    return endpoints.create_endpoint(partner=partner, url=endpoints.checked_url(url), **fields)
+
+
 class WebhookEndpointFactory(factory.django.DjangoModelFactory[WebhookEndpoint]):
     """A webhook, whose host name need not resolve."""
 
@@ -127,7 +132,7 @@ class WebhookEndpointFactory(factory.django.DjangoModelFactory[WebhookEndpoint])
     @classmethod
     def _create(cls, model_class: type[WebhookEndpoint], **fields: Any) -> WebhookEndpoint:
         with patch.object(addresses, "check_addresses"):
-            return endpoints.add_endpoint(**fields)[0]
+            return add_endpoint(**fields)[0]
 
 
 class ProfileFactory(factory.base.Factory[Profile]):

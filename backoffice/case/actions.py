@@ -20,7 +20,7 @@ from backoffice.list_urls import QUEUE
 from partners.refusals import RefusedError
 from users.cases import claims
 from users.decisions import compliance
-from users.decisions.lock_timeouts import convert_lock_timeout
+from users.decisions.compliance import convert_lock_timeout
 from users.models import Page, Staff, User
 
 VIEW_CASES = "users.view_user"

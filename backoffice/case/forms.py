@@ -8,7 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from users.decisions import case_notes, compliance
+from users.decisions import compliance
 from users.decisions.reasons import needs_note, reasons_for
 from users.models import Status, User
 
@@ -74,7 +74,7 @@ class NoteForm(_FormOfCase):
     """A note without a decision."""
 
     id_prefix = "add-note"
-    text = _note(case_notes.MAX_LENGTH)
+    text = _note(compliance.CASE_NOTE_LENGTH)
 
 
 class DeclineForm(_FormOfCase):

@@ -15,7 +15,7 @@ from backoffice.case.actions import USER_PAGE, VIEW_CASES, CaseAction, case_page
 from backoffice.case.forms import DecisionForm, DeclineForm, NoteForm, ReviewForm
 from backoffice.list_urls import CHANGED, QUEUE, url_for
 from users.cases import claims
-from users.decisions import case_notes, compliance, proposals
+from users.decisions import compliance, proposals
 from users.models import Proposal, Status, StatusChange, User
 from users.staff_login.reauthentication import require_fresh_factor
 
@@ -86,7 +86,7 @@ class AddNote(CaseAction):
     sent_as = "note_form"
 
     def act(self) -> str:
-        case_notes.add_note(user=self.user, text=self.form.cleaned_data["text"], by=self.staff)
+        compliance.add_note(user=self.user, text=self.form.cleaned_data["text"], by=self.staff)
         return _("The note is recorded.")
 
 

@@ -15,7 +15,7 @@ from users.decisions.decision_basis import flag_in_words
 from users.decisions.reasons import label_of
 from users.models import AccessKind, RequirementCode, Status
 from users.models.columns import camel_case
-from users.models.status_reasons import StatusReason
+from users.models.statuses import StatusReason
 from users.profile.labels import LABELS, NOTHING, display_value
 
 Words = Mapping[str, Mapping[str, Any]]

@@ -21,8 +21,7 @@ from backoffice.exports.records import SUBMITTED, Record, records
 from backoffice.sections.transaction_sections import CONVERSIONS, ISSUED_DOCUMENTS
 from users.models import AccessKind, AccessRecord, Staff, User, UserEvent
 from users.models.columns import camel_case
-from users.models.status_reasons import status_reason
-from users.models.statuses import Status
+from users.models.statuses import Status, status_reason
 
 # The detail of its entry in the access log, by which the trail says what was exported.
 DETAIL = "Person's copy"

@@ -1,6 +1,6 @@
 """The register of how the rows of each table end: `ending` of a model, beside its `serving_privileges`.
 
-The function that erases a user is made from it (users/models/retention_triggers.py), and the table in docs/security.md.
+The function that erases a user is made from it (users/models/retention.py), and the table in docs/security.md.
 Which rows are a user's, and the order in which they go, follow from foreign keys.
 """
 

@@ -67,20 +67,13 @@ def checked_url(url: str, *, seconds: float = addresses.SET_UP_SECONDS) -> Check
     return CheckedUrl(url)
 
 
-def add_endpoint(
-    *, partner: Partner, url: str, types: Iterable[str] = (), description: str = ""
-) -> tuple[WebhookEndpoint, str]:
-    """Create an endpoint, which receives events from now on, and its secret. Raises ValidationError.
-
-    types: without any, all. The host name is resolved, which may take seconds: not within a transaction.
-    """
-    return create_endpoint(partner=partner, url=checked_url(url), types=types, description=description)
-
-
 def create_endpoint(
     *, partner: Partner, url: CheckedUrl, types: Iterable[str] = (), description: str = ""
 ) -> tuple[WebhookEndpoint, str]:
-    """Add an endpoint whose URL has been checked. Raises RefusedError for more than MAX_ENDPOINTS."""
+    """Create an endpoint, which receives events from now on, and its secret. Raises ValidationError, RefusedError.
+
+    types: without any, all. At most MAX_ENDPOINTS of a partner.
+    """
     endpoint = WebhookEndpoint(partner=partner, url=url, types=_known(types), description=description)
     endpoint.clean_fields(exclude=_CHECKED_APART)
     with transaction.atomic():

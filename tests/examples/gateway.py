@@ -20,7 +20,7 @@ RETURNED = (
 
 # "lost": the service has done it, and the response does not arrive; "cut": all but its last byte does; "spoilt": its
 # last byte is another. A number: the gateway's own response. None: nothing befalls it.
-Fault = Literal["lost", "cut", "spoilt", 302, 407, 408, 429, 500, 503] | None
+Fault = Literal["lost", "cut", "spoilt", 302, 404, 408, 429, 500, 503] | None
 
 
 class Gateway(ThreadingHTTPServer):

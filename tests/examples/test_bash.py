@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.examples.calling import Access, Caller
-from tests.examples.languages import BASH, Workshop
+from tests.examples.gateway import Fault, Gateway
+from tests.examples.languages import BASH, EXAMPLES, Workshop
 
 PROGRAMS = ("cat", "curl", "date", "iconv", "mktemp", "od", "openssl", "paste", "rm", "sort", "tr")
 
@@ -31,3 +32,17 @@ def test_neither_secret_nor_key_is_an_argument(place: Workshop, access: Access, 
 @pytest.mark.parametrize(("target", "status"), [("/v1/ping?a[]={1,2}", "200"), ("/v1/users/..", "400")])
 def test_curl_sends_what_was_signed(place: Workshop, access: Access, target: str, status: str) -> None:
     assert Caller(place, BASH, access).call("GET", target)[1][0] == status
+
+
+@pytest.mark.parametrize(
+    ("of_the_look_up", "exit_status", "said"),
+    [(None, 0, "it has not happened"), (404, 1, "It cannot be told: 404")],
+)
+def test_only_the_services_own_not_found_says_that_a_write_has_not_happened(
+    place: Workshop, access: Access, gateway: Gateway, of_the_look_up: Fault, exit_status: int, said: str
+) -> None:
+    script = shutil.copy(EXAMPLES / "go_live" / "step10_lost_response.sh", place.folder)
+    gateway.faults = ["lost", of_the_look_up]
+    done = place.built(BASH).run(("bash", script), access.environment(PSI_BASE_URL=gateway.url, EXTERNAL_ID="nobody"))
+    assert done.returncode == exit_status
+    assert said in (done.stdout + done.stderr).decode()

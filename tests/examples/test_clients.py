@@ -84,6 +84,17 @@ def test_a_missing_setting_is_named(caller: Caller, name: str) -> None:
     assert caller.complaint("GET", "/v1/ping", **{name: ""}) == f"{name} is not set\n"
 
 
+def test_a_file_that_is_included_or_read_from_standard_input_runs_nothing(caller: Caller) -> None:
+    if caller.language.name not in {"bash", "php"}:
+        pytest.skip("a compiled program is started by its name")
+    program, name = caller.language.client
+    including = "source ./psi.sh" if program == "bash" else "require './psi.php';"
+    source = (caller.place.folder / name).read_bytes()
+    for command, given in (((program,), source), ((program, {"bash": "-c", "php": "-r"}[program], including), b"")):
+        done = caller.place.run(command, caller.access.environment(), given)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
 @pytest.mark.parametrize("suffix", ["/v1", "/v1/", "?a=b", "#a"])
 def test_a_base_url_that_is_more_than_that_is_refused(caller: Caller, suffix: str) -> None:
     said = caller.complaint("GET", "/v1/ping", PSI_BASE_URL=f"https://partners.example{suffix}")

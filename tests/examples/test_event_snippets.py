@@ -1,6 +1,7 @@
 """The snippets of events: a loop that follows the feed across crashes, and a receiver that verifies webhooks."""
 
 import base64
+import hmac
 import http.client
 import json
 import secrets
@@ -309,6 +310,8 @@ def test_what_is_not_signed_so_is_refused(receiver: Receiver) -> None:
         "another id": (BODY, valid | {"webhook-id": "0d6f2f6a-8a53-4c3e-9b0e-3f2d6a1c7b96"}),
         "another time": (BODY, valid | {"webhook-timestamp": str(int(valid["webhook-timestamp"]) + 1)}),
         "a time that is none": (BODY, valid | {"webhook-timestamp": "now"}),
+        "a time of 309 digits": (BODY, valid | {"webhook-timestamp": "9" * 309}),
+        "a time of 5,000 digits": (BODY, valid | {"webhook-timestamp": "9" * 5000}),
         "a signature that is none": (BODY, valid | {"webhook-signature": "none"}),
         "another version": (BODY, valid | {"webhook-signature": valid["webhook-signature"].replace("v1,", "v2,")}),
         "no headers": (BODY, {}),
@@ -320,6 +323,22 @@ def test_what_is_not_signed_so_is_refused(receiver: Receiver) -> None:
 def test_a_body_that_is_too_large_is_refused(receiver: Receiver) -> None:
     body = b" " * (64 * 1024 + 1)
     assert receiver.post(body, signed(body, receiver.secret)) == 413
+
+
+@pytest.mark.parametrize("secret", ["whsec_", "whsec_AAAA", "whsec_!"])
+def test_an_empty_or_short_secret_verifies_nothing(own_place: Workshop, suffix: str, secret: str) -> None:
+    # Signed under the empty key, and under the short one.
+    at, keys = str(int(time.time())), (b"", base64.b64decode("AAAA"))
+    macs = [hmac.digest(key, f"{EVENT_ID}.{at}.".encode() + BODY, "sha256") for key in keys]
+    signatures = " ".join(f"v1,{base64.b64encode(mac).decode()}" for mac in macs)
+    headers = {"webhook-id": EVENT_ID, "webhook-timestamp": at, "webhook-signature": signatures}
+    careless = (CgiReceiver if suffix == ".sh" else Receiver)(own_place, suffix, secret)
+    with careless.running():
+        try:
+            status = careless.post(BODY, headers)
+        except http.client.RemoteDisconnected:
+            status = 500
+    assert status == 500
 
 
 def test_a_receiver_without_a_secret_says_so(own_place: Workshop, suffix: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from tests import factories
 from tests.long.lossy import ConnectionLostError
 from tests.support.client import PartnerClient, Response
-from users.models.requirement_triggers import MAX_REQUIREMENTS
+from users.models.requirements import MAX_REQUIREMENTS
 from users.models.statuses import TRANSITIONS, Status
 
 USERS = "/v1/users"

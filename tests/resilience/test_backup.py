@@ -18,7 +18,7 @@ from django.conf import settings
 
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, checkout_server, programs
 from partners.db import privileges
-from psi import Client
+from partners.management.commands.call import Client
 from tests.live.conftest import production, start_server
 from tests.support.timeouts import WAIT_SECONDS
 from transactions.demo.people import external_id

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, programs
-from psi import Client
+from partners.management.commands.call import Client
 from tests.live.conftest import serving
 from tests.resilience.delivering import delivering
 from tests.resilience.test_backup import BACKUP, RESTORE, Place, run

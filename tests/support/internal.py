@@ -8,7 +8,7 @@ from typing import Any
 from sandbox.simulations import decisions as simulated_decisions
 from users.decisions.reasons import REASONS
 from users.decisions.risk_flags import FlagCode
-from users.models.status_reasons import StatusReason
+from users.models.statuses import StatusReason
 
 # Codes of decisions that are no reason for the partner; `other` is also a code of requirements.
 CODES = {reason.code for reasons in REASONS.values() for reason in reasons} - {*StatusReason.values, "other"}

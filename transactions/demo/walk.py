@@ -12,7 +12,7 @@ from typing import Any
 
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from psi import Client, Response
+from partners.management.commands.call import Client, Response
 from transactions.demo.receiver import Received, Receiver
 from transactions.models import DocumentType
 

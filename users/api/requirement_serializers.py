@@ -12,8 +12,7 @@ from partners.api.rule_fields import ChoiceField, ItemsField, RuleField, WholeNu
 from partners.api.serializers import InstantField, StrictSerializer
 from users.models import RequirementCode, RequirementState
 from users.models.columns import FIELD_NAMES
-from users.models.requirement_triggers import MAX_DUE_DAYS
-from users.models.requirements import MESSAGE_LENGTH, RESPONSE_LENGTH
+from users.models.requirements import MAX_DUE_DAYS, MESSAGE_LENGTH, RESPONSE_LENGTH
 from users.requirements.requirement_wording import forbidden_words, hidden_parts
 from users.requirements.requirements import DEFAULT_DUE_DAYS
 

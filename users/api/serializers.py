@@ -6,21 +6,35 @@ from typing import Any
 from django.core.exceptions import ValidationError as DjangoValidationError
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
-from rest_framework.fields import get_error_detail
+from rest_framework.fields import empty, get_error_detail
 
 from partners.api.errors import ApiError, UnprocessableEntityError
 from partners.api.rule_fields import RuleField, TextField
 from partners.api.serializers import Errors, InstantField, RowSerializer, StrictSerializer
 from users.api.requirement_serializers import RequirementSerializer
-from users.api.serializer_fields import ExternalIdField, NullableTextField
 from users.models import User
 from users.models.columns import PROFILE_COLUMNS, Profile
-from users.models.status_reasons import status_reason
+from users.models.statuses import status_reason
 from users.profile import field_rules
 from users.profile.addresses import rules_for
 from users.queries import ListedUser, NewUser, UserSummary
 
 UNDER_AGE = "under_age"
+
+
+class NullableTextField(TextField):
+    """A text for which null means the empty text."""
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """Validate null as the empty text; DRF would not call the rule."""
+        return super().run_validation("" if data is None else data)
+
+
+class ExternalIdField(RuleField):
+    """A partner's own identifier of a user."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(field_rules.external_id, **kwargs)
 
 
 class StatusReasonField(serializers.Field[Any, Any, Any, Any]):

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from uuid import UUID
 
 import structlog
-from django.db import DatabaseError, IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, OperationalError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from psycopg.errors import IntegrityConstraintViolation
+from psycopg.errors import IntegrityConstraintViolation, LockNotAvailable
 
 from partners.db import history_context, statements
 from partners.refusals import RefusedError
@@ -21,10 +21,9 @@ from users.cases import claims
 from users.decisions import decision_basis, metrics
 from users.decisions.approval_rules import needs_two
 from users.decisions.changes import ConcurrentChanges, changes_since, version_of
-from users.decisions.lock_timeouts import convert_lock_timeout
 from users.decisions.reasons import allowed_codes, is_standard
 from users.decisions.risk_flags import approval_needs_note, risk_flag_codes
-from users.models import AccessKind, AccessRecord, Claim, Proposal, Staff, StatusChange, User
+from users.models import AccessKind, AccessRecord, CaseNote, Claim, Proposal, Staff, StatusChange, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.models.statuses import TRANSITIONS, Status
 
@@ -33,6 +32,7 @@ log = structlog.get_logger("users.decisions")
 REASON_LENGTH = 2000
 REASON_CODE_LENGTH = 50
 MAX_NOTE_LENGTH = 500
+CASE_NOTE_LENGTH = 2000
 PERMISSION = "users.decide_user"
 
 
@@ -141,6 +141,20 @@ def mark_reviewed(*, user_id: UUID, expected_version: str, note: str, by: Staff,
         return AccessRecord.objects.create(
             kind=AccessKind.REVIEWED, user=user, staff=by, request_id=request_id, detail=note
         )
+
+
+def add_note(*, user: User, text: str, by: Staff) -> CaseNote:
+    """Add a note to a user's case; the status stays, and so does any claim.
+
+    text: 1 to 2000 characters. Raises RefusedError; nothing is recorded then.
+    """
+    text = text.strip()
+    require_permission(by)
+    if not text:
+        raise RefusedError(_("A note is required."))
+    if len(text) > CASE_NOTE_LENGTH:
+        raise RefusedError(_("The note must be at most %(most)s characters.") % {"most": CASE_NOTE_LENGTH})
+    return CaseNote.objects.create(user=user, text=text, staff=by)
 
 
 def require_permission(staff: Staff) -> None:
@@ -263,3 +277,14 @@ def refused_by_database() -> Iterator[None]:
         raise RefusedError(
             _("Something has changed meanwhile. Look again: %(why)s") % {"why": error.__cause__.diag.message_primary}
         ) from error
+
+
+@contextmanager
+def convert_lock_timeout() -> Iterator[None]:
+    """Raise RefusedError in place of the database's error. Used around a transaction on one user."""
+    try:
+        yield
+    except OperationalError as error:
+        if not isinstance(error.__cause__, LockNotAvailable):
+            raise
+        raise RefusedError(_("The user is being changed right now: try again.")) from None

@@ -20,9 +20,9 @@ from users.models.requirements import (
     RequirementState,
 )
 from users.models.retention import Erasure, Hold, HoldRelease
-from users.models.staff_history import SecondFactor, StaffRole
+from users.models.staff import ADDRESS_IN_LOWER_CASE, SecondFactor, Staff, StaffRole
 from users.models.statuses import Status
-from users.models.user import ADDRESS_IN_LOWER_CASE, ANSWERED, ASKED, Staff, StatusChange, User, UserEvent
+from users.models.user import ANSWERED, ASKED, StatusChange, User, UserEvent
 
 __all__ = (
     "ADDRESS_IN_LOWER_CASE",

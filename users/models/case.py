@@ -9,8 +9,9 @@ from django.utils.translation import gettext_lazy as _
 
 from partners.db.endings import WITH_USER
 from partners.db.triggers import append_only, stamped
+from users.models.staff import Staff
 from users.models.triggers import ACCESS_TRIGGERS, by_active_staff
-from users.models.user import Staff, User
+from users.models.user import User
 
 
 class _ListMeta:

@@ -1,4 +1,12 @@
-"""The statuses of a user and the allowed moves: contract, section 8."""
+"""The statuses of a user, the allowed moves, and what a partner may be told of them: contract, sections 8 and 13.
+
+The reason of a status is made of the code of the decision, which staff see. A code that tells of a suspicion has the
+reason of innocent ones of the same move: a partner must not learn of it (Proceeds of Crime (Money Laundering) and
+Terrorist Financing Act, section 8). It is computed when it is read, so that a change of the table changes no decision.
+Here and not beside the codes of users/decisions/reasons.py, because the trigger that writes events is made from it.
+"""
+
+from collections.abc import Mapping
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -25,3 +33,70 @@ TRANSITIONS: dict[Status, tuple[Status, ...]] = {
     Status.REJECTED: (Status.PENDING_COMPLIANCE,),
     Status.CLOSED: (),
 }
+
+
+class StatusReason(models.TextChoices):
+    """What a partner reads."""
+
+    VERIFIED = "verified"
+    INFORMATION_MISSING = "informationMissing"
+    NOT_VERIFIED = "notVerified"
+    DUPLICATE = "duplicate"
+    NOT_SERVED = "notServed"
+    PARTNER_REQUEST = "partnerRequest"
+    USER_REQUEST = "userRequest"
+    UNDER_REVIEW = "underReview"
+
+
+# The code of a move without a row of its own, and of one without a code.
+_ANY = "other"
+
+# The keys are the status that a decision led to, and its code. A user begins as pendingCompliance without a decision.
+STATUS_REASONS: Mapping[Status, Mapping[str, StatusReason]] = {
+    Status.ACTIVE: {_ANY: StatusReason.VERIFIED},
+    Status.REJECTED: {
+        "notVerified": StatusReason.NOT_VERIFIED,
+        "duplicate": StatusReason.DUPLICATE,
+        "notServed": StatusReason.NOT_SERVED,
+        "listed": StatusReason.NOT_SERVED,
+        "fraudSuspected": StatusReason.NOT_SERVED,
+        _ANY: StatusReason.NOT_SERVED,
+    },
+    Status.SUSPENDED: {
+        "profileChanged": StatusReason.INFORMATION_MISSING,
+        "partnerRequest": StatusReason.PARTNER_REQUEST,
+        "unusualActivity": StatusReason.UNDER_REVIEW,
+        "fraudSuspected": StatusReason.UNDER_REVIEW,
+        "listed": StatusReason.UNDER_REVIEW,
+        _ANY: StatusReason.UNDER_REVIEW,
+    },
+    Status.CLOSED: {
+        "userRequest": StatusReason.USER_REQUEST,
+        "partnerRequest": StatusReason.PARTNER_REQUEST,
+        "duplicate": StatusReason.DUPLICATE,
+        "notServed": StatusReason.NOT_SERVED,
+        "fraudConfirmed": StatusReason.NOT_SERVED,
+        "listed": StatusReason.NOT_SERVED,
+        _ANY: StatusReason.NOT_SERVED,
+    },
+    Status.PENDING_COMPLIANCE: {},
+}
+
+
+def status_reason(status: str, reason_code: str) -> str | None:
+    """The reason that the partner reads. reason_code: of the decision that led to the status; empty without one."""
+    reasons = STATUS_REASONS[Status(status)]
+    found = reasons.get(reason_code) or reasons.get(_ANY)
+    return found.value if found else None
+
+
+def status_reason_sql(status: str, reason_code: str) -> str:
+    """SQL of the same. Arguments: SQL of both values."""
+    cases = " ".join(
+        f"WHEN '{one.value}' THEN CASE {reason_code} "
+        + " ".join(f"WHEN '{code}' THEN '{reason.value}'" for code, reason in reasons.items())
+        + f" ELSE '{reasons[_ANY].value}' END"
+        for one, reasons in STATUS_REASONS.items()
+        if reasons
+    )
+    return f"CASE {status} {cases} END"

@@ -14,11 +14,12 @@ from partners.db.triggers import FunctionTrigger, PermanentTrigger, append_only,
 from partners.events.outbox import insert_entry, wire_time
 from partners.models import EventType
 from users.models.columns import PROFILE_COLUMNS, REVIEWED_COLUMNS
-from users.models.status_reasons import status_reason_sql
-from users.models.statuses import TRANSITIONS, Status
+from users.models.statuses import ENDED_STATUSES, TRANSITIONS, Status, status_reason_sql
 
 _ALLOWED_MOVES = tuple(f"{start.value} {end.value}" for start, ends in TRANSITIONS.items() for end in ends)
 
+# Statuses to which a decision closes all requirements.
+_ENDING = ", ".join(f"'{status.value}'" for status in (Status.ACTIVE, *ENDED_STATUSES))
 _IDENTITY = ("id", "partner_id", "external_id", "is_sandbox", "created_at")
 
 
@@ -104,16 +105,6 @@ USER_TRIGGERS = [
     *append_only(pgtrigger.Delete),
 ]
 
-STAFF_TRIGGERS = [
-    PermanentTrigger(
-        name="name_kept",
-        when=pgtrigger.Before,
-        operation=pgtrigger.Update,
-        condition=pgtrigger.Condition("OLD.username IS DISTINCT FROM NEW.username"),
-        func=refuse("Decisions and the history name staff: a name does not change."),
-    ),
-]
-
 
 def by_active_staff(column: str) -> PermanentTrigger:
     """The trigger that refuses a row by a disabled account. column: the account's."""
@@ -164,6 +155,39 @@ STATUS_CHANGE_TRIGGERS = [
         user="NEW.user_id",
     ),
     *append_only(blanked="basis"),
+    # By their names these come after `moves_from_present`: users/models/approvals.py.
+    FunctionTrigger(
+        name="two_people",
+        when=pgtrigger.Before,
+        operation=pgtrigger.Insert,
+        function="users_decision_two_people",
+    ),
+    PermanentTrigger(
+        name="ends_proposal",
+        when=pgtrigger.After,
+        operation=pgtrigger.Insert,
+        condition=pgtrigger.Condition("NEW.proposal_id IS NOT NULL"),
+        func="""
+            UPDATE users_proposal SET state = 'approved', ended_by_id = NEW.by_id WHERE id = NEW.proposal_id;
+            RETURN NULL;
+        """,
+    ),
+    # A decision that lets the user through is refused while something is open.
+    FunctionTrigger(
+        name="nothing_open",
+        when=pgtrigger.Before,
+        operation=pgtrigger.Insert,
+        condition=pgtrigger.Condition(f"NEW.to_status = '{Status.ACTIVE.value}'"),
+        function="users_decision_nothing_open",
+    ),
+    # By its name it comes after `moves_user`: the event of the status is the first.
+    FunctionTrigger(
+        name="requirements_end",
+        when=pgtrigger.After,
+        operation=pgtrigger.Insert,
+        condition=pgtrigger.Condition(f"NEW.to_status IN ({_ENDING})"),
+        function="users_decision_ends_requirements",
+    ),
 ]
 
 ACCESS_TRIGGERS = [

@@ -5,36 +5,30 @@ from typing import Any
 
 import pghistory
 import pgtrigger
-from django.contrib.auth.models import AbstractUser
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.contrib.postgres.search import SearchVectorField
-from django.core.exceptions import ValidationError
-from django.db import models, transaction
+from django.db import models
 from django.db.models import F, Func, Q, Value
 from django.db.models.functions import Length, Lower, Now
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from partners.db.audit import Labels, tracked
-from partners.db.endings import WITH_USER, Ending
+from partners.db.endings import WITH_USER
 from partners.db.indexes import newest_of_each_mode
 from partners.db.triggers import InsertEvent, UpdateEvent, append_only
 from partners.json_rules import has_visible_character
 from partners.models import Partner
-from users.models.approval_triggers import DECISION_TRIGGERS
 from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, basis_is_readable
-from users.models.requirement_triggers import DECISION_REQUIREMENT_TRIGGERS
+from users.models.staff import Staff
 from users.models.statuses import ENDED_STATUSES, Status
-from users.models.triggers import STAFF_TRIGGERS, STATUS_CHANGE_TRIGGERS, USER_TRIGGERS
+from users.models.triggers import STATUS_CHANGE_TRIGGERS, USER_TRIGGERS
 
 models.CharField.register_lookup(Length)
 
 # The letters of ASCII, which are the same in every locale. Django's Collate may not be inside of an index's expression.
-_ASCII = '%(function)s(%(expressions)s COLLATE "C")'
-EXTERNAL_ID_IN_LOWER_CASE = Lower("external_id", template=_ASCII)
-# Of staff: two addresses are one only where they differ in the case of these letters.
-ADDRESS_IN_LOWER_CASE = Lower("email", template=_ASCII)
+ASCII = '%(function)s(%(expressions)s COLLATE "C")'
+EXTERNAL_ID_IN_LOWER_CASE = Lower("external_id", template=ASCII)
 # The users whose partner has to answer, and those whose partner has answered all that was asked.
 ASKED = Q(open_requirements__gt=0)
 ANSWERED = Q(open_requirements=0, answered_requirements__gt=0)
@@ -43,61 +37,6 @@ _REQUIREMENT_COLUMNS = (
 )
 # What follows the @, in lower case: the contract allows one @.
 EMAIL_DOMAIN = Func(Lower("email"), Value("@"), Value(2), function="SPLIT_PART", output_field=models.TextField())
-
-
-@tracked(
-    *("username", "email", "first_name", "last_name", "is_active", "is_staff", "is_superuser", "password_is_one_time"),
-    "is_emergency",
-    action="staff",
-    labels=Labels(_("Staff account created"), _("Staff account changed")),
-    object="NEW.username",
-)
-class Staff(AbstractUser):
-    """An account of the back office; never a partner's user."""
-
-    # True while another person may know the password: the login then asks for a new one.
-    password_is_one_time = models.BooleanField(default=False, db_default=False, editable=False)
-
-    # One with a password while STAFF_PASSWORD_LOGIN is false: `create_staff --emergency`.
-    is_emergency = models.BooleanField(_("emergency account"), default=False, db_default=False, editable=False)
-
-    # The name of the account of simulated decisions (sandbox/simulations/decisions.py), which no person has.
-    SANDBOX = "sandbox"
-
-    # Never deleted: decisions refer to it.
-    serving_privileges = ("SELECT", "INSERT", "UPDATE")
-    ending = Ending(kept="who decided stays known")
-
-    class Meta:
-        verbose_name = _("staff member")
-        verbose_name_plural = _("staff")
-        # allauth finds accounts in any letter case, and of two of one name neither.
-        constraints = (
-            models.UniqueConstraint(
-                Lower("username"),
-                name="staff_username_in_any_case",
-                violation_error_message=_("A staff member of this name exists."),
-            ),
-            models.UniqueConstraint(
-                ADDRESS_IN_LOWER_CASE,
-                name="staff_address_of_one_account",
-                condition=~models.Q(email=""),
-                violation_error_message=_("An account with this email address exists."),
-            ),
-        )
-        triggers = STAFF_TRIGGERS
-
-    def clean(self) -> None:
-        """Refuse the reserved name. Raises ValidationError."""
-        super().clean()
-        # Absent where the form has refused it.
-        if (self.username or "").lower() == self.SANDBOX:
-            raise ValidationError({"username": _("This name is reserved for simulated decisions.")})
-
-    def save(self, *args: Any, **kwargs: Any) -> None:
-        """Save in a transaction, which has the history's context: Django's own commands have none."""
-        with transaction.atomic():
-            super().save(*args, **kwargs)
 
 
 def _full_name(row: Any, user_id: uuid.UUID) -> str:
@@ -142,7 +81,7 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
     updated_at = models.DateTimeField(_("updated at"), db_default=Now(), editable=False)
     # What the lists and the API read without a join, of the requirements that are not closed; triggers keep it
-    # (users/models/requirement_triggers.py).
+    # (users/models/requirements.py).
     open_requirements = models.SmallIntegerField(_("open requirements"), db_default=0, editable=False)
     answered_requirements = models.SmallIntegerField(_("answered requirements"), db_default=0, editable=False)
     # The earliest of the open ones.
@@ -373,7 +312,7 @@ class StatusChange(models.Model):
             models.CheckConstraint(condition=Q(reason__regex=r"\S"), name="status_change_reason_given"),
             basis_is_readable("status_change_basis_readable"),
         )
-        triggers = [*STATUS_CHANGE_TRIGGERS, *DECISION_TRIGGERS, *DECISION_REQUIREMENT_TRIGGERS]
+        triggers = STATUS_CHANGE_TRIGGERS
 
     def __str__(self) -> str:
         return f"{Status(self.from_status).label} → {Status(self.to_status).label}"

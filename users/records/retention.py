@@ -1,6 +1,6 @@
 """Whose records are due for erasure, and erasing them.
 
-The database holds the rules (users/models/retention_triggers.py).
+The database holds the rules (users/models/retention.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, IntegrityError, transacti
 from partners.db import history_context, statements
 from partners.db.statements import Query
 from users.models import Staff
-from users.models.retention_triggers import IS_HELD, due_at
+from users.models.retention import IS_HELD, due_at
 from users.models.statuses import ENDED_STATUSES
 
 LOCK_SECONDS = 3

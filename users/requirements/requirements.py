@@ -1,7 +1,7 @@
 """Requirements: what compliance needs from a partner about a user, and the partner's answers (contract, section 13).
 
 The back office, the commands and the sandbox call open_requirement and close_requirement; the API calls respond and
-submit_by_update. Triggers keep what follows from their rows (users/models/requirement_triggers.py).
+submit_by_update. Triggers keep what follows from their rows (users/models/requirements.py).
 """
 
 from collections.abc import Collection
@@ -31,13 +31,14 @@ from users.models import (
     User,
 )
 from users.models.columns import PROFILE_COLUMNS
-from users.models.requirement_triggers import (
+from users.models.requirements import (
+    CLOSURE_NOTE_LENGTH,
     MAX_DUE_DAYS,
     MAX_REQUIREMENTS,
     MAX_REQUIREMENTS_EVER,
     MAX_RESPONSES,
+    MESSAGE_LENGTH,
 )
-from users.models.requirements import CLOSURE_NOTE_LENGTH, MESSAGE_LENGTH
 from users.models.statuses import ENDED_STATUSES
 from users.queries import UserSummary
 from users.requirements.requirement_wording import forbidden_words, hidden_parts

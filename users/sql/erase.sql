@@ -4,7 +4,7 @@
 -- While `rows` is empty, the triggers that refuse DELETE let this function pass (partners/db/triggers.py). The row is
 -- in no other transaction then, and has its counts before the statement that inserted it ends.
 --
--- The places in braces are filled from the register (users/models/retention_triggers.py), which also declares the
+-- The places in braces are filled from the register (users/models/retention.py), which also declares the
 -- variables.
 SELECT * INTO erased FROM users_user WHERE id = NEW.user_id;
 -- Waits for deliveries that are being made of the user's events (partners/webhooks/fan_out.py skips what is locked).

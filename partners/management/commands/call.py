@@ -1,15 +1,21 @@
 import base64
 import json
+import os
 import re
 from argparse import ArgumentParser, ArgumentTypeError
-from http.client import responses
-from typing import Any
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.message import Message
+from http.client import HTTPConnection, HTTPException, HTTPSConnection, responses
+from typing import Any, NamedTuple
+from urllib.parse import unquote_to_bytes, urlsplit
 
 from django.conf import settings
 from django.core.management.base import CommandError
 
+from partners.authentication.signatures import NotUtf8Error, canonical_request, sign
 from partners.management.base import Outcome, ServiceCommand
-from psi import Client, PsiError, Response, canonical_request
 
 API_KEY, SECRET = "PSI_API_KEY", "PSI_SECRET"
 
@@ -18,6 +24,51 @@ _TO_ENCODE = re.compile(rb"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]
 
 # Addresses to listen on, and the ones to call.
 _CALLABLE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what HOST may hold
+
+
+class Response(NamedTuple):
+    """A response, whatever its status."""
+
+    status: int
+    headers: Message
+    body: bytes
+
+    def json(self) -> Any:
+        """Parse the body. Raises ValueError."""
+        return json.loads(self.body)
+
+
+class NoResponseError(Exception):
+    """No response came; the text says why."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """Sends signed requests to a service, one attempt each. base_url: its path is sent, not signed."""
+
+    base_url: str
+    api_key: str
+    secret: str = field(repr=False)
+
+    def send(self, method: str, target: str, body: bytes = b"", idempotency_key: str = "") -> Response:
+        """Return the response. target: path and query, percent-encoded. Raises NoResponseError, NotUtf8Error."""
+        url, timestamp, (path, _, query) = urlsplit(self.base_url), datetime.now(UTC).isoformat(), target.partition("?")
+        canonical = canonical_request(method, unquote_to_bytes(path), query.encode(), timestamp, idempotency_key, body)
+        headers = {
+            "X-Api-Key": self.api_key,
+            "X-Request-Timestamp": timestamp,
+            "X-Request-Signature": sign(self.secret, canonical),
+            **({"Idempotency-Key": idempotency_key} if idempotency_key else {}),
+            **({"Content-Type": "application/json"} if method in {"POST", "PATCH"} else {}),
+        }
+        connect = HTTPSConnection if url.scheme == "https" else HTTPConnection
+        try:
+            with closing(connect(url.hostname or "", url.port, timeout=30)) as connection:
+                connection.request(method, url.path.rstrip("/") + target, body or None, headers)
+                response = connection.getresponse()
+                return Response(response.status, response.headers, response.read())
+        except (OSError, HTTPException) as error:
+            raise NoResponseError(f"no response: {error or type(error).__name__}") from error
 
 
 class Command(ServiceCommand):
@@ -43,13 +94,25 @@ class Command(ServiceCommand):
         )
 
     def perform(self, *, method: str, path: str, **options: Any) -> Outcome:
-        base_url = options["base_url"] or default_base_url()
+        base_url = _base_url(options["base_url"] or default_base_url())
+        client = Client(base_url, _credential(API_KEY, options["api_key"]), _credential(SECRET, options["secret"]))
         try:
-            client = Client(base_url, options["api_key"], options["secret"])
-            response = client.send(method, path, options["data"], options["idempotency_key"])
-        except PsiError as error:
+            return _outcome(client.send(method, path, options["data"].encode(), options["idempotency_key"]))
+        except NoResponseError as error:
             raise CommandError(f"{base_url}: {error}") from error
-        return _outcome(response)
+
+
+def _credential(name: str, given: str | None) -> str:
+    value = (given or os.environ.get(name, "")).strip()
+    if not re.fullmatch(r"[!-~]+", value):
+        raise CommandError(f"{name} {'has characters that do not belong there' if value else 'is not set'}")
+    return value
+
+
+def _base_url(url: str) -> str:
+    if not re.fullmatch(r"https?://([\w.-]+|\[[\da-fA-F:.]+\])(:\d{1,5})?(/[^?#\s]*)?", url, re.ASCII):
+        raise CommandError("PSI_BASE_URL is no URL such as https://partners.example")
+    return url
 
 
 def default_base_url() -> str:
@@ -64,8 +127,9 @@ def encode_target(text: str) -> str:
         raise ArgumentTypeError("the path must begin with a slash, such as /v1/ping")
     target = _TO_ENCODE.sub(lambda match: b"%%%02X" % match[0][0], text.encode()).decode()
     try:
-        canonical_request("GET", target, "", "", b"")
-    except UnicodeError:
+        path, _, query = target.partition("?")
+        canonical_request("GET", unquote_to_bytes(path), query.encode(), "", "", b"")
+    except NotUtf8Error:
         raise ArgumentTypeError("the path and the query, percent-decoded, must be UTF-8") from None
     return target
 
@@ -81,7 +145,7 @@ def _outcome(response: Response) -> Outcome:
     try:
         data["body"] = response.json()
         shown = json.dumps(data["body"], indent=2, ensure_ascii=False)
-    except PsiError:
+    except ValueError:
         pass  # not JSON: shown unchanged
     return Outcome(data, [status, *([shown] if shown else [])])
 

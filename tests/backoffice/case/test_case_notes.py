@@ -13,7 +13,7 @@ from tests import factories
 from tests.support.client import Response
 from tests.support.staff import client_as, client_of
 from tests.users.deciding import case_of, page_of
-from users.decisions import case_notes
+from users.decisions import compliance
 from users.models import CaseNote, User
 
 NOTE = "Called the partner:\nthe passport follows."
@@ -38,7 +38,7 @@ def test_a_note_is_in_the_timeline_with_its_author(user: User) -> None:
 
 def test_a_note_is_in_the_evidence_pack(user: User) -> None:
     reviewer = factories.StaffFactory.create(role="reviewer")
-    case_notes.add_note(user=user, text=NOTE, by=reviewer)
+    compliance.add_note(user=user, text=NOTE, by=reviewer)
     sent = client_as("auditor").post(f"{case_of(user)}evidence/")
     pack = zipfile.ZipFile(BytesIO(sent.getvalue()))
     [note] = json.loads(pack.read("data.json"))["notes"]
@@ -54,17 +54,17 @@ def test_an_empty_or_too_long_note_is_refused(user: User, text: str, said: str) 
     assert response.status_code == 422
     assert said in response.content.decode()
     with pytest.raises(RefusedError, match=said):
-        case_notes.add_note(user=user, text=text, by=factories.StaffFactory.create(role="reviewer"))
+        compliance.add_note(user=user, text=text, by=factories.StaffFactory.create(role="reviewer"))
     assert not CaseNote.objects.exists()
 
 
 def test_who_may_not_decide_adds_no_note(user: User) -> None:
     with pytest.raises(RefusedError, match="may not decide"):
-        case_notes.add_note(user=user, text=NOTE, by=factories.StaffFactory.create(role="auditor"))
+        compliance.add_note(user=user, text=NOTE, by=factories.StaffFactory.create(role="auditor"))
 
 
 def test_viewers_do_not_see_notes_and_auditors_cannot_write_them(user: User) -> None:
-    case_notes.add_note(user=user, text=NOTE, by=factories.StaffFactory.create(role="reviewer"))
+    compliance.add_note(user=user, text=NOTE, by=factories.StaffFactory.create(role="reviewer"))
     assert "the passport follows." not in page_of(client_as("viewer"), user)
     auditor = page_of(client_as("auditor"), user)
     assert "the passport follows." in auditor

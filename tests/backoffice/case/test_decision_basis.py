@@ -32,8 +32,7 @@ def codes(basis: dict[str, Any]) -> list[str]:
 
 
 def kept() -> dict[str, Any]:
-    basis: dict[str, Any] = StatusChange.objects.latest("id").basis
-    return basis
+    return dict(StatusChange.objects.latest("id").basis or {})
 
 
 # The page

@@ -25,8 +25,7 @@ from tests.users.deciding import case_of, decide_url, decision, page_of
 from users.cases import claims
 from users.decisions import compliance
 from users.models import Claim, Requirement, RequirementClosure, RequirementCode, Staff, Status, StatusChange, User
-from users.models.requirement_triggers import MAX_REQUIREMENTS
-from users.models.requirements import MESSAGE_LENGTH
+from users.models.requirements import MAX_REQUIREMENTS, MESSAGE_LENGTH
 from users.requirements.requirements import check_message, close_requirement
 
 MESSAGE = "Please confirm the street."

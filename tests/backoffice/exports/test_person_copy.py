@@ -16,7 +16,7 @@ from tests.support.documents import add_document, folder
 from tests.support.staff import client_as
 from transactions.documents.withdrawing import withdraw
 from users.cases import claims
-from users.decisions.case_notes import add_note
+from users.decisions.compliance import add_note
 from users.models import AccessKind, AccessRecord, Staff, User
 from users.records.holds import place_hold
 from users.requirements.requirements import close_requirement

@@ -28,7 +28,7 @@ from transactions.imports import lines
 from transactions.models import DocumentType
 from users.api.serializers import UserSerializer
 from users.models import RequirementCode, RequirementState, Status, User
-from users.models.status_reasons import StatusReason
+from users.models.statuses import StatusReason
 from users.profile.addresses import rules_for
 from users.profile.field_rules import COUNTRY_CODES
 

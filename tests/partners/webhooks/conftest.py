@@ -18,6 +18,7 @@ from partners.models import Partner, WebhookEndpoint
 from partners.webhooks import delivering as deliverer_module
 from partners.webhooks import endpoints, leases, results, sending
 from partners.webhooks.delivering import Deliverer
+from tests import factories
 from tests.live.conftest import production
 from tests.support import drift
 from tests.support.commands import obey_all_signals
@@ -50,7 +51,7 @@ def add_endpoint(loopback: None) -> Iterator[Callable[..., tuple[WebhookEndpoint
 
     def add(partner: Partner, receiver: Receiver, **fields: Any) -> tuple[WebhookEndpoint, str]:
         receivers.append(receiver)
-        return endpoints.add_endpoint(partner=partner, url=receiver.url, **fields)
+        return factories.add_endpoint(partner=partner, url=receiver.url, **fields)
 
     yield add
     for receiver in receivers:

@@ -16,7 +16,7 @@ from pytest_django import DjangoAssertNumQueries
 from partners.models import DisabledReason, EventType, Partner, WebhookEndpoint, WebhookSecret
 from partners.refusals import RefusedError
 from partners.webhooks import endpoints
-from tests.factories import EventFactory, PartnerFactory, WebhookEndpointFactory
+from tests.factories import EventFactory, PartnerFactory, WebhookEndpointFactory, add_endpoint
 from tests.support.webhook_secrets import secrets_in_force
 
 URL = "https://hooks.example.com/events"
@@ -44,7 +44,7 @@ def endpoint(partner: Partner) -> WebhookEndpoint:
 
 
 def test_an_added_endpoint_is_active_and_has_a_secret(partner: Partner) -> None:
-    endpoint, secret = endpoints.add_endpoint(partner=partner, url=URL, description="production")
+    endpoint, secret = add_endpoint(partner=partner, url=URL, description="production")
     assert (endpoint.url, endpoint.types, endpoint.description, endpoint.state) == (URL, [], "production", "active")
     assert secret.startswith("whsec_")
     assert len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) == 32
@@ -63,16 +63,16 @@ def test_it_begins_at_the_end_of_the_feed(partner: Partner) -> None:
 def test_a_partner_has_at_most_five(partner: Partner) -> None:
     made = WebhookEndpointFactory.create_batch(5, partner=partner)
     with pytest.raises(RefusedError, match="at most 5"):
-        endpoints.add_endpoint(partner=partner, url=URL)
+        add_endpoint(partner=partner, url=URL)
     WebhookEndpointFactory.create()
     endpoints.remove(made[0])
-    endpoints.add_endpoint(partner=partner, url=URL)
+    add_endpoint(partner=partner, url=URL)
 
 
 def test_the_secrets_of_many_are_read_in_one_statement(
     partner: Partner, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    added = dict(endpoints.add_endpoint(partner=partner, url=URL) for _ in range(3))
+    added = dict(add_endpoint(partner=partner, url=URL) for _ in range(3))
     with django_assert_num_queries(1):
         found = endpoints.secrets_by_endpoint({endpoint.pk for endpoint in added})
     assert found == {endpoint.pk: [secret] for endpoint, secret in added.items()}
@@ -85,7 +85,7 @@ def test_two_that_are_added_at_once_are_not_one_too_many(committed_partner: Part
     def add() -> None:
         begin.wait()
         try:
-            endpoints.add_endpoint(partner=committed_partner, url=URL)
+            add_endpoint(partner=committed_partner, url=URL)
         except RefusedError:
             refusals.append(1)
         finally:
@@ -108,7 +108,7 @@ def committing(django_db_blocker: Any) -> Iterator[None]:
 
 def test_types_are_kept_once_and_in_one_order(partner: Partner) -> None:
     types = [EventType.DOCUMENT_PUBLISHED.value, EventType.STATUS_CHANGED.value, EventType.DOCUMENT_PUBLISHED.value]
-    endpoint, _ = endpoints.add_endpoint(partner=partner, url=URL, types=types)
+    endpoint, _ = add_endpoint(partner=partner, url=URL, types=types)
     assert endpoint.types == ["user.statusChanged", "user.documentPublished"]
 
 
@@ -130,7 +130,7 @@ def test_what_is_not_valid_is_refused_by_its_field(
 ) -> None:
     hosts["private.example.com"] = PRIVATE
     with pytest.raises(ValidationError) as added:
-        endpoints.add_endpoint(partner=endpoint.partner, **{"url": URL, **fields})
+        add_endpoint(partner=endpoint.partner, **{"url": URL, **fields})
     with pytest.raises(ValidationError) as changed:
         endpoints.change_endpoint(endpoint, **fields)
     assert list(added.value.message_dict) == list(changed.value.message_dict) == list(fields)

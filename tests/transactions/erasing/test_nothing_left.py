@@ -27,7 +27,7 @@ from tests.support.staff import client_of
 from transactions.documents.withdrawing import withdraw
 from users.cases import claims
 from users.decisions import proposals
-from users.decisions.case_notes import add_note
+from users.decisions.compliance import add_note
 from users.models import User
 from users.records.holds import place_hold, release_hold
 from users.requirements.requirements import close_requirement

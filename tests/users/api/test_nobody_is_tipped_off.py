@@ -21,7 +21,7 @@ from partners.webhooks.sending import attempt_headers
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.events import place_events
-from users.decisions import case_notes, compliance
+from users.decisions import compliance
 from users.models import Requirement, Status, User
 from users.requirements import requirements
 
@@ -65,7 +65,7 @@ class Life:
         status, code = move
         self.decide(status, code if self.is_suspicious else INNOCENT[status])
         if self.is_suspicious:
-            case_notes.add_note(user=self.user, by=self.staff, text="Fraud ring of the north.")
+            compliance.add_note(user=self.user, by=self.staff, text="Fraud ring of the north.")
 
     def clear(self, status: Status) -> None:
         if status == Status.PENDING_COMPLIANCE:

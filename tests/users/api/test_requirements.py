@@ -14,7 +14,7 @@ from tests.support.responses import assert_error
 from users.decisions.reasons import REASONS
 from users.models import Requirement, RequirementResponse, Status, StatusChange, User
 from users.models.columns import PROFILE_COLUMNS
-from users.models.status_reasons import STATUS_REASONS, status_reason
+from users.models.statuses import STATUS_REASONS, status_reason
 
 USER = "/v1/users/ada"
 SANDBOX_USER = "/v1/sandbox/users/ada"

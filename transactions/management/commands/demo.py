@@ -19,9 +19,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.test.utils import override_settings
 
 from partners.management.base import ending_signals
+from partners.management.commands.call import Client, NoResponseError
 from partners.models import Partner
 from partners.webhooks import endpoints
-from psi import Client, NoResponseError, PsiError
 from transactions.demo.old_records import make_due, make_held
 from transactions.demo.overdue import make_overdue
 from transactions.demo.people import DUE, HELD, OVERDUE, external_id
@@ -81,7 +81,7 @@ class Command(BaseCommand):
                 walk.run()
                 walk.run_events(receiver, self.add_webhook)
                 walk.run_two(self.reinstate)
-            except (UnexpectedResponseError, PsiError) as error:
+            except (UnexpectedResponseError, NoResponseError) as error:
                 raise CommandError(str(error)) from error
             self.say(f"\nAll {walk.steps} steps passed: each response is what the contract says.\n")
             if keep_serving:

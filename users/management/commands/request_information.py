@@ -6,7 +6,7 @@ from partners.rfc_3339 import format_timestamp
 from users.management.base import acting_on, add_by, add_take_over, add_user, find_user
 from users.models import RequirementCode
 from users.models.columns import FIELD_NAMES
-from users.models.requirement_triggers import MAX_DUE_DAYS
+from users.models.requirements import MAX_DUE_DAYS
 from users.requirements.requirements import DEFAULT_DUE_DAYS, open_requirement
 from users.staff.staff import find_staff
 

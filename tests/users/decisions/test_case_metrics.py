@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from partners.models import Mode, Partner
 from tests import factories
-from users.cases.metrics import cases
+from users.decisions.metrics import cases
 
 
 def counted() -> dict[str, float]:
