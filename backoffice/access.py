@@ -39,13 +39,12 @@ def record_exports(request: HttpRequest, users: Sequence[User], *, detail: str) 
     return AccessRecord.objects.bulk_create([AccessRecord(user=user, detail=detail, **entry) for user in users])
 
 
-def record_opening(request: HttpRequest, user: User, page: Page) -> None:
-    """Record that somebody opens a page with a user's risk flags; the user is read again.
+def record_opening(request: HttpRequest, user: User) -> None:
+    """Record that somebody opens a case; the user is read again.
 
-    The user is locked until then: the page shows every change that is older than the record
-    (users/decisions/bulk_approval.py).
+    The user is locked until then: the page shows every change that is older than the record (AccessRecord.was_opened).
     """
     with transaction.atomic():
         locked = User.objects.select_related("partner").select_for_update(no_key=True, of=("self",))
         user.refresh_from_db(from_queryset=locked)
-        record_access(request, AccessKind.OPENED, user=user, detail=page)
+        record_access(request, AccessKind.OPENED, user=user, detail=Page.CASE)

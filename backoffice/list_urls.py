@@ -10,7 +10,6 @@ MODE = "mode"
 QUEUE = "admin:users_queueduser_changelist"
 ASKED = "admin:users_askeduser_changelist"
 DECISIONS = "admin:users_statuschange_changelist"
-CHANGED = "admin:users_changeduser_changelist"
 
 
 def query_of(user: User) -> dict[str, str]:
@@ -19,5 +18,5 @@ def query_of(user: User) -> dict[str, str]:
 
 
 def url_for(name: str, user: User) -> str:
-    """The address of a list in the mode of this user. name: QUEUE, CHANGED."""
+    """The address of a list in the mode of this user. name: QUEUE."""
     return reverse(name, query=query_of(user))

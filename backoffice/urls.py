@@ -25,7 +25,6 @@ urlpatterns: list[URLPattern] = [
     path("cases/next/", _staff(case.next_case), name="backoffice_next"),
     path("cases/<uuid:user_id>/claim/", _act(case.Claim), name="backoffice_claim"),
     path("cases/<uuid:user_id>/release/", _act(case.Release), name="backoffice_release"),
-    path("cases/<uuid:user_id>/reviewed/", _act(case.MarkReviewed), name="backoffice_reviewed"),
     path("cases/<uuid:user_id>/", _staff(case.case), name="backoffice_case"),
     path("cases/<uuid:user_id>/decide/", _act(case.Decide), name="backoffice_decide"),
     path(

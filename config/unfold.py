@@ -58,7 +58,7 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
                 "users.view_user",
             ),
             Link(
-                _("Changed since approval"),
+                _("Changed since the decision"),
                 "published_with_changes",
                 "admin:users_changeduser_changelist",
                 "users.view_user",

@@ -15,17 +15,15 @@ from django.utils.translation import gettext as _
 from django.views import View
 
 from backoffice.access import record_opening, request_id_of, staff_of
-from backoffice.case.page import Sent, case_context
+from backoffice.case.page import case_context
 from backoffice.list_urls import QUEUE
 from partners.refusals import RefusedError
 from users.cases import claims
 from users.decisions import compliance
 from users.decisions.compliance import convert_lock_timeout
-from users.models import Page, Staff, User
+from users.models import Staff, User
 
 VIEW_CASES = "users.view_user"
-# Sent as `decided_on` by the forms on the admin's page of a user, where the person returns to.
-USER_PAGE = "user"
 
 
 class CaseAction(View):
@@ -37,7 +35,7 @@ class CaseAction(View):
     # Needed as well as the one to view cases.
     permission = compliance.PERMISSION
     form_class: type[forms.Form] = forms.Form
-    # The name of the form in `Sent`, by which the case shows it again; empty where there is none.
+    # The argument of case_context by which the case shows it again; empty where there is none.
     sent_as = ""
     # Whether the rule is called with a form that is not valid, too: what a colleague has done meanwhile is said first.
     rule_comes_first = False
@@ -88,13 +86,12 @@ class CaseAction(View):
         return case_page(self.request, self.user.pk, status=status, refusal=refusal, **sent)
 
     def succeed(self, done: str) -> HttpResponse:
-        """Go on to the next case, or stay where the form was, as the person chose; say what was done."""
+        """Go on to the next case, or stay on this one, as the person chose; say what was done."""
         # The next case is a real user's.
         if self.goes_on and self.request.POST.get("then") != "stay" and not self.user.is_sandbox:
             return self._go_on(done)
         say_taken(self.request, done)
-        is_user_page = self.request.POST.get("decided_on") == USER_PAGE
-        return redirect("admin:users_user_change" if is_user_page else "backoffice_case", self.user.pk)
+        return redirect("backoffice_case", self.user.pk)
 
     def _go_on(self, done: str) -> HttpResponse:
         try:
@@ -129,13 +126,10 @@ class CaseAction(View):
 def case_page(
     request: HttpRequest, user_id: UUID, *, status: int = 200, refusal: object = None, **sent: Any
 ) -> HttpResponse:
-    """The case, with what was sent, to show it again. sent: see Sent. refusal: why nothing was done. Raises Http404."""
+    """The case, with what was sent, to show it again. sent, refusal: see case_context. Raises Http404."""
     user = user_or_404(user_id)
-    record_opening(request, user, Page.CASE)
-    # A form that is sent again returns to the same page.
-    context = case_context(request, user, Sent(**sent), refusal=refusal) | {
-        "decided_on": request.POST.get("decided_on", "")
-    }
+    record_opening(request, user)
+    context = case_context(request, user, refusal=refusal, **sent)
     return render(request, "backoffice/case/page.html", context, status=status)
 
 

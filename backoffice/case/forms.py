@@ -84,13 +84,6 @@ class DeclineForm(_FormOfCase):
     note = _note(compliance.MAX_NOTE_LENGTH)
 
 
-class ReviewForm(_FormOfCase):
-    """The note of a review of a changed name or birth date."""
-
-    id_prefix = "review"
-    note = _note(compliance.MAX_NOTE_LENGTH)
-
-
 class Button(NamedTuple):
     """The button of a move. consequence: what the dialog says. shortcut: its key."""
 

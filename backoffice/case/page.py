@@ -1,8 +1,7 @@
 """The template context of the case page, from a bounded number of statements."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from django.contrib import admin
@@ -12,9 +11,9 @@ from django.utils.translation import gettext as _
 
 from backoffice.access import staff_of
 from backoffice.case.ask_confirmation import confirmation
-from backoffice.case.forms import DecisionForm, DeclineForm, NoteForm, ReviewForm, moves
+from backoffice.case.forms import NoteForm, moves
 from backoffice.case.proposal_panel import panel_of
-from backoffice.case.requirement_forms import AskForm, CloseForm, ask_templates, preview
+from backoffice.case.requirement_forms import AskForm, ask_templates, preview
 from backoffice.case.requirement_panel import requirements_of
 from backoffice.case.timeline import MAX_SHOWN, MORE, SHOWN, timeline
 from backoffice.list_urls import QUEUE, url_for
@@ -35,29 +34,12 @@ SECTION_ROWS = 5
 _HIDDEN_WHERE_EMPTY = {"address_line2"}
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """The invalid or refused form to show again, if any. form: of a decision.
+def case_context(request: HttpRequest, user: User, *, refusal: object = None, **sent: Any) -> dict[str, Any]:
+    """Return the page's context. refusal: why what was sent was refused.
 
-    ask: may also be valid; is_confirmed: it shows its second step. close: with the requirement's id.
+    sent: the invalid or refused form to show again, as `form` (of a decision), `note_form`, `decline`, `close` (with
+    the requirement's id) or `ask`, which may also be valid: with `is_confirmed` it shows its second step.
     """
-
-    form: DecisionForm | None = None
-    note_form: NoteForm | None = None
-    review: ReviewForm | None = None
-    decline: DeclineForm | None = None
-    ask: AskForm | None = None
-    is_confirmed: bool = False
-    close: tuple[str, CloseForm] | None = None
-
-
-NOTHING_SENT = Sent()
-
-
-def case_context(
-    request: HttpRequest, user: User, sent: Sent = NOTHING_SENT, *, refusal: object = None
-) -> dict[str, Any]:
-    """Return the page's context. refusal: why what was sent was refused."""
     reader = staff_of(request)
     sees_identity = reader.has_perm(IDENTITY_PERMISSION)
     count = _timeline_length(request.GET.get("timeline", ""))
@@ -69,34 +51,31 @@ def case_context(
         "groups": list(_groups(user, sees_identity=sees_identity)),
         "sections": [_section(section, user) for section in SECTIONS if reader.has_perm(section.permission)],
         "refusal": refusal,
-        "note_form": sent.note_form or NoteForm(),
+        "note_form": sent.get("note_form") or NoteForm(),
         "timeline": timeline(user, reader, count=count),
         "longer_timeline": min(count + MORE, MAX_SHOWN) if count < MAX_SHOWN else None,
-        **header_context(user, reader, sent, is_open=refusal is None),
-        **_ask_context(request, user, sent, is_open=refusal is None),
+        **_decision_context(user, reader, sent, is_open=refusal is None),
+        **(_ask_context(request, user, sent, is_open=refusal is None) if "ask" in sent else {}),
     }
 
 
-def header_context(user: User, reader: Staff, sent: Sent = NOTHING_SENT, *, is_open: bool = False) -> dict[str, Any]:
-    """Return the context of the header, flags, changes and dialogs, also shown on the admin's page of a user.
-
-    is_open: whether the dialog of what was sent is open.
-    """
+def _decision_context(user: User, reader: Staff, sent: Mapping[str, Any], *, is_open: bool) -> dict[str, Any]:
+    """The header, flags, changes and dialogs. is_open: whether the dialog of what was sent is open."""
     sees_identity = reader.has_perm(IDENTITY_PERMISSION)
     may_decide = reader.has_perm(compliance.PERMISSION)
     claim = Claim.objects.select_related("staff").filter(pk=user.pk).first()
     is_claimed_by_other = claim is not None and claim.staff_id != reader.pk
     approvals = approvals_of(user)
     snapshot = snapshot_for(reader, user)
-    asked = requirements_of(user, reader, close=sent.close)
+    asked = requirements_of(user, reader, close=sent.get("close"))
     seen = {change for one in asked for answer in one.responses for change in answer.fields if change.is_difference}
-    panel = panel_of(user, reader, decline=sent.decline) if approvals.is_proposed else None
+    panel = panel_of(user, reader, decline=sent.get("decline")) if approvals.is_proposed else None
     present = list(
         moves(
             user,
             two_person_moves=approvals.two_person_moves,
             proposed=panel.proposal.to_status if panel and panel.proposal.is_open else "",
-            refused=sent.form,
+            refused=sent.get("form"),
             is_open=is_open,
             approval_needs_note=approval_needs_note([flag.code for flag in snapshot.risk_flags]),
         )
@@ -125,8 +104,6 @@ def header_context(user: User, reader: Staff, sent: Sent = NOTHING_SENT, *, is_o
         "may_ask": may_decide and not is_claimed_by_other and not requirements.blocking_reason(user),
         "ask": AskForm(),
         "ask_templates": json.dumps(ask_templates()),
-        "review": sent.review or ReviewForm(),
-        "review_is_open": sent.review is not None and is_open,
         "version": version_of(user),
     }
 
@@ -149,17 +126,15 @@ def _once(changes: Changes | None, seen: set[FieldChange]) -> Once | None:
     return Once(changes, fields, elsewhere)
 
 
-def _ask_context(request: HttpRequest, user: User, sent: Sent, *, is_open: bool) -> dict[str, Any]:
+def _ask_context(request: HttpRequest, user: User, sent: Mapping[str, Any], *, is_open: bool) -> dict[str, Any]:
     """The dialog of what the partner is asked, open where nothing was refused."""
-    if sent.ask is None:
-        return {}
-    context: dict[str, Any] = {"ask": sent.ask, "ask_is_open": is_open}
+    context: dict[str, Any] = {"ask": sent["ask"], "ask_is_open": is_open}
     if is_open:
         # The version that the person saw first, so that a change between the two steps is noticed.
         context["ask_version"] = request.POST.get("version", "")
-    if sent.is_confirmed:
-        context["ask_preview"] = preview(sent.ask)
-        context["ask_confirmed"] = confirmation(sent.ask, user=user, staff=staff_of(request))
+    if sent.get("is_confirmed"):
+        context["ask_preview"] = preview(sent["ask"])
+        context["ask_confirmed"] = confirmation(sent["ask"], user=user, staff=staff_of(request))
     return context
 
 

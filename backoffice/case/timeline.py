@@ -275,6 +275,5 @@ _ICONS = {
     AccessKind.OPENED: "visibility",
     AccessKind.CLAIMED: "back_hand",
     AccessKind.RELEASED: "undo",
-    AccessKind.REVIEWED: "fact_check",
     AccessKind.EXPORTED: "download",
 }

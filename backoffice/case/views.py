@@ -1,4 +1,4 @@
-"""The case page, its decision forms, and the buttons of cases: take the next one, claim, release, mark as reviewed."""
+"""The case page, its decision forms, and the buttons of cases: take the next one, claim, release."""
 
 from uuid import UUID
 
@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from backoffice.access import request_id_of, staff_of
-from backoffice.case.actions import USER_PAGE, VIEW_CASES, CaseAction, case_page, say_taken
-from backoffice.case.forms import DecisionForm, DeclineForm, NoteForm, ReviewForm
-from backoffice.list_urls import CHANGED, QUEUE, url_for
+from backoffice.case.actions import VIEW_CASES, CaseAction, case_page
+from backoffice.case.forms import DecisionForm, DeclineForm, NoteForm
+from backoffice.list_urls import QUEUE, url_for
 from users.cases import claims
 from users.decisions import compliance, proposals
 from users.models import Proposal, Status, StatusChange, User
@@ -88,25 +88,6 @@ class AddNote(CaseAction):
     def act(self) -> str:
         compliance.add_note(user=self.user, text=self.form.cleaned_data["text"], by=self.staff)
         return _("The note is recorded.")
-
-
-class MarkReviewed(CaseAction):
-    """Record that a changed name or birth date was reviewed."""
-
-    form_class = ReviewForm
-    sent_as = "review"
-    rule_comes_first = True
-
-    def act(self) -> str:
-        note, request_id = self.form.cleaned_data.get("note", ""), request_id_of(self.request)
-        compliance.mark_reviewed(user_id=self.user.pk, note=note, by=self.staff, request_id=request_id, **self.seen)
-        return _("%(user)s is marked as reviewed.") % {"user": self.user.external_id}
-
-    def succeed(self, done: str) -> HttpResponse:
-        if self.request.POST.get("decided_on") == USER_PAGE:
-            return super().succeed(done)
-        say_taken(self.request, done)
-        return redirect(url_for(CHANGED, self.user))
 
 
 class ListAction(CaseAction):

@@ -1,5 +1,5 @@
 """The queue: the users who wait for a decision, whose partner has answered or has to, or whose name or birth date
-changed since they were approved.
+changed since the decision.
 """
 
 from typing import Any
@@ -55,7 +55,6 @@ class CaseListAdmin(CaseActionsAdmin):
     list_title: Any
     condition: Q
     list_select_related = ("partner", "claim__staff")
-    list_display_links = None
     list_before_template = tabs.TEMPLATE
     order_note = gettext_lazy("longest first")
 
@@ -91,12 +90,6 @@ class CaseListAdmin(CaseActionsAdmin):
             context |= tabs.head_context(request, self)
         return super().changelist_view(request, context | (extra_context or {}))
 
-    @admin.display(description=gettext_lazy("user"))
-    def user(self, user: Any) -> str:
-        cell = '<a href="{}">{}</a> <span class="bo-quiet bo-below-name">{}</span>'
-        url = reverse("backoffice_case", args=(user.pk,))
-        return format_html(cell, url, user.full_name, user.external_id)
-
     @admin.display(description=gettext_lazy("province"))
     def place(self, user: Any) -> str:
         """The province, and the country where it is not Canada."""
@@ -128,13 +121,7 @@ class CaseListAdmin(CaseActionsAdmin):
         )
         possible = [view for view in texts if user.may[view]]
         urls = {view: reverse(f"backoffice_{view}", args=(user.pk,)) for view in possible}
-        buttons = format_html_join(" ", button, ((urls[view], user.version, *texts[view]) for view in possible))
-        if not user.may["reviewed"]:
-            return buttons
-        # The case has the dialog: nobody marks as reviewed what they have not opened.
-        link = '<a class="bo-button bo-plain" href="{}" aria-label="{}">{}</a> {}'
-        case = reverse("backoffice_case", args=(user.pk,))
-        return format_html(link, case, _("Review %(name)s") % name, _("Review"), buttons)
+        return format_html_join(" ", button, ((urls[view], user.version, *texts[view]) for view in possible))
 
 
 def _has_other_statuses(request: HttpRequest) -> bool:
@@ -206,8 +193,6 @@ class AskedUserAdmin(CaseListAdmin):
     # The order of the index user_waiting_for_partner.
     ordering = ("requirements_due_at", "id")
     order_note = gettext_lazy("by when the answer is due")
-    # Nothing is approved while the partner has to answer.
-    actions = ("claim_selected", "release_selected", "export_selected")
     empty_title = gettext_lazy("No partner is asked")
     empty_text = gettext_lazy("A user appears here when compliance asks the partner, until the partner answers.")
 
@@ -224,20 +209,18 @@ class AskedUserAdmin(CaseListAdmin):
 
 @admin.register(ChangedUser)
 class ChangedUserAdmin(CaseListAdmin):
-    """Active users whose name or birth date changed since they were approved."""
+    """Active users whose name or birth date changed since the decision; the next decision takes them off."""
 
-    list_title = gettext_lazy("Changed since approval")
+    list_title = gettext_lazy("Changed since the decision")
     condition = Q(status=Status.ACTIVE, identity_changed_at__isnull=False)
     list_display = ("since_change", *_COLUMNS)
-    list_filter = _FILTERS
-    # The order of the index user_identity_changed.
-    ordering = ("identity_changed_at", "id")
-    # Approval is of users who wait for their first decision.
-    actions = ("claim_selected", "release_selected", "export_selected")
-    empty_title = gettext_lazy("Nobody to review")
+    list_filter = _MORE_FILTERS
+    # The order of the index user_identity_changed. The latest first: a change that is in order stays on the list.
+    ordering = ("-identity_changed_at", "-id")
+    order_note = gettext_lazy("the latest first")
+    empty_title = gettext_lazy("Nobody has changed")
     empty_text = gettext_lazy("An active user appears here when the partner changes the name or the birth date.")
 
     @admin.display(description=gettext_lazy("since the change"))
     def since_change(self, user: Any) -> str:
-        """The age of the change, which is compared with the target."""
-        return age_cell(user.identity_changed_at)
+        return age_cell(user.identity_changed_at, is_due=False)

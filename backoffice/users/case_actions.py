@@ -1,20 +1,16 @@
-"""The columns and actions that the lists of users share: claim, release and approve the selected.
-
-The rules are those of the case page: users/cases/claims.py and users/decisions/bulk_approval.py.
-"""
+"""The columns and actions that the lists of users share: claim and release the selected, and their evidence packs."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -22,7 +18,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from backoffice.access import request_id_of, staff_of
-from backoffice.case.forms import DecisionForm
 from backoffice.exports.views import packs_page
 from backoffice.lists.badges import badge, icon_and_text
 from backoffice.lists.cells import labelled
@@ -30,18 +25,14 @@ from backoffice.lists.date_formatting import moment
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.lists.waiting_time import AgeState, age_of
 from backoffice.users.user_filters import mode_of, sees_identity, warn_of_cut
-from partners.refusals import RefusedError
 from users.cases import claims, search
-from users.decisions import bulk_approval, compliance
-from users.decisions.changes import version_of
+from users.decisions import compliance
 from users.decisions.risk_flags import (
     MEANINGS,
     TITLES,
     FlagCode,
     Weight,
-    approval_needs_note,
     is_visible,
-    risk_flag_codes,
     weight_of,
 )
 from users.models import Status, User
@@ -67,14 +58,23 @@ QUEUE_ORDER = ("waiting_since", "id")
 STATUS_ORDER = ("status_since", "id")
 
 
-class CaseActionsAdmin(ReadOnlyAdmin):
-    """A list of users with actions for those who may claim and decide."""
+MAX_SELECTED = 100
 
-    actions: tuple[str, ...] = ("claim_selected", "release_selected", "approve_selected", "export_selected")
+
+class CaseActionsAdmin(ReadOnlyAdmin):
+    """A list of users with actions for who may claim and export; the name leads to the case."""
+
+    list_display_links = None
+    actions: tuple[str, ...] = ("claim_selected", "release_selected", "export_selected")
     search_fields = ("id", "external_id", "email", "first_name", "last_name")
     search_help_text = gettext_lazy("Name, email or its domain, external ID, user ID or birth date")
     # An action is bounded, and on rows that the person has seen.
     list_disable_select_all = True
+
+    @admin.display(description=gettext_lazy("user"))
+    def user(self, user: User) -> str:
+        cell = '<a href="{}">{}</a> <span class="bo-quiet bo-below-name">{}</span>'
+        return format_html(cell, reverse("backoffice_case", args=(user.pk,)), user.full_name, user.external_id)
 
     @admin.display(description=gettext_lazy("partner"))
     def partner_name(self, user: User) -> str:
@@ -104,9 +104,6 @@ class CaseActionsAdmin(ReadOnlyAdmin):
             warn_of_cut(request, search.MAX_PREFIX_MATCHES)
         return queryset.filter(search.matches(term, mode, sees_identity=sees)), False
 
-    def has_decide_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm(compliance.PERMISSION)
-
     def has_claim_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(claims.PERMISSION)
 
@@ -124,24 +121,6 @@ class CaseActionsAdmin(ReadOnlyAdmin):
             text = ngettext("%(count)s case is free.", "%(count)s cases are free.", count) % {"count": count}
             messages.success(request, text)
 
-    @admin.action(description=gettext_lazy("Approve …"), permissions=["decide"])
-    def approve_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> HttpResponse | None:
-        """Ask for the reason, then approve each user by the checks of a single decision, and report.
-
-        A note is asked for all where one of them needs it.
-        """
-        data = request.POST if "confirmed" in request.POST else None
-        users = self._selected(request)
-        if not users:
-            return None
-        flags = risk_flag_codes(users)
-        asks_note = any(map(approval_needs_note, flags.values()))
-        form = DecisionForm(present=Status.PENDING_COMPLIANCE, to_status=Status.ACTIVE, data=data, asks_note=asks_note)
-        if form.is_valid():
-            return self._approve(request, form)
-        context = self.admin_site.each_context(request) | confirmation(request, users, form, flags)
-        return TemplateResponse(request, "admin/users/user/approve_selected.html", context)
-
     def has_export_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("users.export_user")
 
@@ -154,28 +133,6 @@ class CaseActionsAdmin(ReadOnlyAdmin):
             if users
             else None
         )
-
-    def _approve(self, request: HttpRequest, form: DecisionForm) -> HttpResponse | None:
-        texts = dict.fromkeys(request.POST.getlist("chosen"))
-        try:
-            results = bulk_approval.approve_all(
-                choices=[choice for text in texts if (choice := bulk_approval.Choice.parse(text))],
-                **form.reason(),
-                by=staff_of(request),
-                source=f"request {request_id_of(request)}",
-            )
-        except RefusedError as refusal:
-            messages.error(request, str(refusal))
-            return None
-        context = self.admin_site.each_context(request) | {
-            "title": _("Approval report"),
-            "approved": [result for result in results if not result.refusal and not result.is_proposed],
-            "proposed": [result for result in results if result.is_proposed],
-            "refused": [result for result in results if result.refusal],
-            "is_sandbox": any(result.user and result.user.is_sandbox for result in results),
-            "back": request.get_full_path(),
-        }
-        return TemplateResponse(request, "admin/users/user/approval_report.html", context)
 
     def _for_each(self, request: HttpRequest, rule: Callable[..., object]) -> int:
         """Claim or release each selected case; report refusals by their reason. The number of those not refused."""
@@ -195,13 +152,12 @@ class CaseActionsAdmin(ReadOnlyAdmin):
         alone, and the rules say what became of the others.
         """
         chosen = User.objects.filter(pk__in=request.POST.getlist(ACTION_CHECKBOX_NAME))
-        rows = chosen.select_related("partner", "claim__staff").order_by(*QUEUE_ORDER)
-        users = list(rows[: bulk_approval.MAX_CASES + 1])
-        if len(users) <= bulk_approval.MAX_CASES:
+        users = list(chosen.select_related("partner").order_by(*QUEUE_ORDER)[: MAX_SELECTED + 1])
+        if len(users) <= MAX_SELECTED:
             return users
         number = len(request.POST.getlist(ACTION_CHECKBOX_NAME))
         text = _("At most %(most)s at a time: %(chosen)s are chosen.")
-        messages.error(request, text % {"most": bulk_approval.MAX_CASES, "chosen": number})
+        messages.error(request, text % {"most": MAX_SELECTED, "chosen": number})
         return []
 
 
@@ -243,29 +199,3 @@ def flag_legend(*, sees_identity: bool) -> list[tuple[str, str, Any]]:
         for code in FlagCode
         if is_visible(code, sees_identity=sees_identity)
     ]
-
-
-def confirmation(
-    request: HttpRequest, users: Sequence[User], form: DecisionForm, flags: Mapping[UUID, Sequence[FlagCode]]
-) -> dict[str, Any]:
-    """The context of the page that asks for the reason; two statements, however many users there are.
-
-    flags: the risk flags of each, all of which the person may see (users/staff/roles.py).
-    """
-    unread = bulk_approval.users_with_unseen_flags([user.pk for user in users])
-    # The version that the person saw first, so that a change between the two pages is noticed.
-    seen = {text.partition("/")[0]: text for text in request.POST.getlist("chosen")}
-    now = timezone.now()
-    rows = [
-        {
-            "user": user,
-            "age": age_of(user.waiting_since or user.status_since, now=now),
-            "risk_flags": display_flags(flags[user.pk]),
-            "is_unread": user.pk in unread,
-            "needs_note": approval_needs_note(flags[user.pk]),
-            "choice": seen.get(str(user.pk)) or bulk_approval.Choice(user.pk, version_of(user)),
-        }
-        for user in users
-    ]
-    is_sandbox = any(user.is_sandbox for user in users)
-    return {"title": _("Approve the selected users"), "rows": rows, "approval": form, "is_sandbox": is_sandbox}

@@ -29,8 +29,6 @@ def display_changes(event: Any, previous: Any | None, *, sees_identity: bool) ->
     ]
     if not texts and previous.profile_changed_at != event.profile_changed_at:
         return _("Profile changed")
-    if not texts and previous.identity_changed_at and not event.identity_changed_at:
-        return _("Change of name or birth date reviewed")
     return "; ".join(texts)
 
 

@@ -176,9 +176,8 @@ class UserEventAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("user"))
     def user(self, event: Any) -> str:
-        return format_html(
-            '<a href="{}">{}</a>', reverse("admin:users_user_change", args=(event.pgh_obj_id,)), event.pgh_obj_id
-        )
+        case = reverse("backoffice_case", args=(event.pgh_obj_id,))
+        return format_html('<a href="{}">{}</a>', case, event.pgh_obj_id)
 
     @admin.display(description=_("by"))
     def made_by(self, event: Any) -> str:
@@ -191,7 +190,7 @@ class UserEventAdmin(ReadOnlyAdmin):
 
 @admin.register(AccessRecord)
 class AccessRecordAdmin(ReadOnlyAdmin):
-    """Who opened, claimed, reviewed or exported which user."""
+    """Who opened, claimed or exported which user."""
 
     list_display = ("created_at", "kind", "staff", "of_user", "detail_text", "origin")
     list_filter = (("kind", ChoicesDropdownFilter), ModeFilter)

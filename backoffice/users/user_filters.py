@@ -20,7 +20,7 @@ from partners.models import Mode
 from users.cases.modes import in_mode
 from users.cases.search import MAX_USERS_OF_RECORDS, find_user_ids
 from users.decisions.risk_flags import INDEXED_FLAGS, TITLES, FlagCode, having_flag, is_visible, with_risk_flags
-from users.models import AccessRecord, ChangedUser, Claim, Requirement, Status
+from users.models import AccessRecord, Claim, Requirement, Status
 from users.models.columns import IDENTITY_PERMISSION
 
 ME, NOBODY = "me", "nobody"
@@ -132,12 +132,11 @@ class WaitingTimeFilter(ChoiceFilter):
     is_indexed = True
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        column = "identity_changed_at" if queryset.model is ChangedUser else "waiting_since"
         soon, late = limits(timezone.now())
         ranges = {
-            AgeState.LATE: Q((f"{column}__lte", late)),
-            AgeState.DUE_SOON: Q((f"{column}__gt", late), (f"{column}__lte", soon)),
-            AgeState.IN_TIME: Q((f"{column}__gt", soon)),
+            AgeState.LATE: Q(waiting_since__lte=late),
+            AgeState.DUE_SOON: Q(waiting_since__gt=late, waiting_since__lte=soon),
+            AgeState.IN_TIME: Q(waiting_since__gt=soon),
         }
         return queryset.filter(ranges.get(self.value(), Q()))
 

@@ -52,8 +52,7 @@ def pages(user: User) -> list[str]:
         "/admin/users/queueduser/?q=" + user.external_id,
         f"/admin/cases/{user.pk}/",
         "/admin/users/user/",
-        f"/admin/users/user/{user.pk}/change/",
-        f"/admin/users/user/{user.pk}/history/",
+        f"/admin/users/userevent/?q={user.pk}",
         "/admin/users/statuschange/",
         f"/admin/users/statuschange/{decision.pk}/change/",
         "/admin/users/userevent/",
@@ -75,9 +74,7 @@ def test_each_time_of_day_names_the_time_zone(root: Client, user: User) -> None:
         for path, text in shown.items()
     }
     assert {path: found for path, found in unnamed.items() if found} == {}
-    assert [path for path, text in shown.items() if not TIME_OF_DAY.search(text)] == [
-        f"/admin/users/user/{user.pk}/history/"
-    ]
+    assert [path for path, text in shown.items() if not TIME_OF_DAY.search(text)] == []
 
 
 @pytest.mark.parametrize(

@@ -247,17 +247,8 @@ def take_lists(page: Page, shown: User, take: Callable[..., None]) -> None:
     take(page, "users")
     page.get_by_role("checkbox", name="Select record").first.check()
     take(page, "users-actions", whole=False)
-    page.goto("/admin/users/user/?status__exact=pendingCompliance")
-    for number in range(3):
-        page.get_by_role("checkbox", name="Select record").nth(number).check()
-    page.get_by_role("combobox").select_option(label="Approve …")
-    page.get_by_role("button", name="Run").click()
-    page.get_by_role("heading", name="3 selected users").wait_for()
-    take(page, "users-approve")
     page.goto("/admin/users/user/?status__exact=closed")
     take(page, "users-empty")
-    page.goto(f"/admin/users/user/{shown.pk}/change/")
-    take(page, "user")
     page.goto("/admin/users/statuschange/")
     take(page, "decisions")
     page.goto("/admin/users/userevent/")
@@ -268,7 +259,6 @@ def pages_of_sandbox(user: User) -> dict[str, str]:
     """The pages that say that a user is not real."""
     return {
         "sandbox-case": f"/admin/cases/{user.pk}/",
-        "sandbox-user": f"/admin/users/user/{user.pk}/change/",
         "sandbox-queue": "/admin/users/queueduser/?mode=sandbox",
     }
 

@@ -146,49 +146,6 @@ def test_names_ids_and_partners_are_whole_and_other_texts_short(
         ), path
 
 
-@pytest.mark.usefixtures("empty_queue")
-def test_a_reopened_user_is_approved_with_others_only_after_the_case_was_opened(
-    page: Page, login: Login, register: Register, client: PartnerClient
-) -> None:
-    user, following = register(firstName="Grace"), register(firstName="Joan")
-    login(page, "reviewer", path=case_of(user))
-    dialog = open_decision(page, "Reject")
-    dialog.get_by_label("Identity or address could not be verified").check()
-    dialog.get_by_role("textbox", name="Note").fill("Name and birth date do not match the document.")
-    dialog.get_by_role("button", name="Reject, stay here").click()
-    expect(page.get_by_role("button", name="Reopen")).to_be_visible()
-    changes = {"lastName": "Hopper", "dateOfBirth": "1990-12-11"}
-    assert client.patch(f"/v1/users/{user.external_id}", changes).status == 200
-    page.goto(case_of(user))
-    dialog = open_decision(page, "Reopen")
-    dialog.get_by_label("New information").check()
-    dialog.get_by_role("button", name="Reopen, next case").click()
-    page.wait_for_url(f"**{case_of(following)}")
-
-    def approve() -> None:
-        page.goto(f"/admin/users/queueduser/?q={user.external_id}")
-        expect(page.get_by_role("row", name="Grace Hopper")).to_contain_text("Previously rejected")
-        page.get_by_role("checkbox", name="Select record").check()
-        page.get_by_role("combobox").select_option(label="Approve …")
-        page.get_by_role("button", name="Run").click()
-        page.get_by_label("Identity and address verified").check()
-        page.get_by_role("textbox", name="Note").fill("Certificate of marriage seen.")
-        page.get_by_role("button", name="Approve", exact=True).click()
-
-    approve()
-    expect(page.get_by_text("nobody who may decide has seen: open it first")).to_be_visible()
-    assert status_for(client, user) == "pendingCompliance"
-    page.get_by_role("link", name="Grace Hopper").click()
-
-    previous = page.get_by_role("region", name="Previously rejected")
-    expect(previous).to_contain_text("Name and birth date do not match the document.")
-    for change in ("Last name Byron Hopper", "Date of birth Dec. 10, 1990 Dec. 11, 1990"):
-        expect(previous.get_by_role("row", name=change)).to_be_visible()
-    approve()
-    expect(page.get_by_text("1 user was approved")).to_be_visible()
-    assert status_for(client, user) == "active"
-
-
 def press(page: Page, key: str) -> None:
     """Presses a shortcut when the page knows it: its script runs, and the dialog before is closed."""
     expect(page.get_by_role("button", name="Shortcuts")).to_be_visible()
@@ -234,34 +191,6 @@ def test_keys_can_be_switched_off(page: Page, login: Login, register: Register) 
     expect(page.get_by_role("dialog")).to_have_count(0)
     press(page, "?")
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
-
-
-def test_a_superuser_decides_on_the_admin_s_page_of_a_user(
-    page: Page, login: Login, register: Register, client: PartnerClient
-) -> None:
-    user = register(firstName="Grace")
-    login(page, "superuser", path=f"/admin/users/user/{user.pk}/change/")
-    expect(page.get_by_role("link", name="Open the case").first).to_be_visible()
-    dialog = open_decision(page, "Approve")
-    dialog.get_by_label("Identity and address verified").check()
-    dialog.get_by_role("button", name="Approve, stay here").click()
-    page.wait_for_url(f"**/admin/users/user/{user.pk}/change/")
-    expect(page.get_by_role("button", name="Suspend")).to_be_visible()
-    assert status_for(client, user) == "active"
-
-
-def test_chosen_users_are_approved_from_the_list(
-    page: Page, login: Login, register: Register, client: PartnerClient
-) -> None:
-    user = register(firstName="Katherine", lastName="Johnson", email="katherine@example.com")
-    login(page, "reviewer", path=f"/admin/users/user/?q={user.external_id}")
-    page.get_by_role("checkbox", name="Select record").first.check()
-    page.get_by_role("combobox").select_option(label="Approve …")
-    page.get_by_role("button", name="Run").click()
-    page.get_by_label("Identity and address verified").check()
-    page.get_by_role("button", name="Approve", exact=True).click()
-    expect(page.get_by_text("1 user was approved")).to_be_visible()
-    assert status_for(client, user) == "active"
 
 
 def test_the_bar_of_actions_leaves_the_last_row_to_be_seen(page: Page, login: Login, register: Register) -> None:

@@ -29,7 +29,6 @@ from tests.support.staff import client_as, client_of, words
 from tests.users.deciding import case_of, decide_url, decision
 from transactions.models import Conversion, Document
 from users.cases import claims, modes
-from users.decisions.bulk_approval import users_with_unseen_flags
 from users.decisions.risk_flags import risk_flag_codes
 from users.models import AccessRecord, Claim, Proposal, QueuedUser, Staff, Status, StatusChange, User, UserEvent
 
@@ -143,13 +142,12 @@ def walk(client: Client, live: Rows, queries: tuple[str, ...]) -> Iterator[tuple
             exported(client.post(f"/admin/exports/users.{extension}", {"status": "active"})),
         )
     waiting = live.waiting
-    for path in (f"/admin/cases/{waiting.pk}/", f"/admin/users/user/{waiting.pk}/change/"):
-        yield path, [(flag.code, flag.why, flag.others) for flag in client.get(path).context["snapshot"].risk_flags]
+    case = client.get(case_of(waiting))
+    yield "risk flags", [(flag.code, flag.why, flag.others) for flag in case.context["snapshot"].risk_flags]
     data = pack_of(client, waiting)[1]
     yield "evidence", {name: data[name] for name in ("user", "statusChanges", "history", "conversions", "documents")}
     users = list(live.partner.users.order_by("pk"))
     yield "number of risk flags", risk_flag_codes(users)
-    yield "flags that nobody has seen", users_with_unseen_flags([user.pk for user in users])
     yield "case in hand", claims.current_case(live.by)
     yield "next cases", [claims.next_case(staff=one) for one in factories.StaffFactory.create_batch(3)]
 
@@ -290,7 +288,6 @@ def test_actions_on_selected_sandbox_users_work(client: Client, sandbox: Rows) -
     chosen = {"_selected_action": [str(sandbox.waiting.pk)]}
     client.post(users, {"action": "claim_selected", **chosen})
     assert Claim.objects.filter(user=sandbox.waiting).exists()
-    assert "Sandbox: these users are not real." in text_of(client.post(users, {"action": "approve_selected", **chosen}))
 
 
 # The pages of sandbox users

@@ -24,8 +24,3 @@ def decision(client: Client, user: User, **fields: str) -> dict[str, str]:
     version = hidden_version(page, "/decide/") if "/decide/" in page else ""
     form = {"version": version, "to_status": "active", "reason_code": "verified", "note": "", "then": "stay"}
     return form | fields
-
-
-def review_form(page: str) -> dict[str, str]:
-    """The form of a review as a browser would send it."""
-    return {"version": hidden_version(page, "/reviewed/"), "note": "Certificate seen."}

@@ -30,7 +30,6 @@ from tests.support.staff import client_as
 from tests.support.webhook_secrets import secrets_in_force
 from transactions.models import Conversion, Document
 from users.decisions import proposals
-from users.decisions.bulk_approval import Choice
 from users.decisions.changes import version_of
 from users.models import (
     AccessKind,
@@ -240,12 +239,6 @@ def selected(action: str) -> Callable[[World], Mapping[str, Any]]:
     return lambda world: {"action": action, "_selected_action": [str(world.user.pk)]}
 
 
-def approval(world: World) -> Mapping[str, Any]:
-    """What the page that asks for the reason of an approval sends."""
-    choice = {"confirmed": "yes", "chosen": [f"{Choice(world.user.pk, version_of(world.user))}"]}
-    return {**selected("approve_selected")(world), **choice, "reason_code": "verified"}
-
-
 def issues(world: World) -> dict[str, str]:
     return {"version": str(world.partner.api_keys.latest("pk").pk)}
 
@@ -300,7 +293,7 @@ TABLE: tuple[Page | Action, ...] = (
     Page("Queue: answered", at("/admin/users/answereduser/"), READERS),
     Page("Queue: waiting for the partner", at("/admin/users/askeduser/"), READERS),
     Page("Case: what the partner is asked", at("/admin/cases/{w.requirement.user_id}/"), IDENTITY, (ASKED,)),
-    Page("Queue: changed since approval", at("/admin/users/changeduser/"), READERS),
+    Page("Queue: changed since the decision", at("/admin/users/changeduser/"), READERS),
     Page("Case", at("/admin/cases/{w.user.pk}/"), READERS),
     Page("Case: birth date, address", at("/admin/cases/{w.user.pk}/"), IDENTITY, BIRTH_AND_ADDRESS),
     Action(
@@ -383,16 +376,7 @@ TABLE: tuple[Page | Action, ...] = (
                 lambda w: {"action": "release_selected", "_selected_action": [str(w.held.pk)]},
                 lambda w: not Claim.objects.filter(user=w.held).exists(),
             ),
-            Action(f"{title}: approve the selected", rows_of(model), DECIDERS, approval, is_approved),
         )
-    ),
-    Action(
-        "Mark as reviewed",
-        at("/admin/cases/{w.changed.pk}/reviewed/"),
-        DECIDERS,
-        lambda w: {"version": present_version(w.changed), "note": "Seen."},
-        lambda w: AccessRecord.objects.filter(user=w.changed, kind=AccessKind.REVIEWED).exists(),
-        first=at("/admin/cases/{w.changed.pk}/"),
     ),
     Page("Evidence pack: its page", at("/admin/cases/{w.user.pk}/evidence/"), OVERSIGHT),
     Page("Person's copy: its page", at("/admin/cases/{w.user.pk}/copy/"), OVERSIGHT),
@@ -433,8 +417,6 @@ TABLE: tuple[Page | Action, ...] = (
     Action("Decisions: export CSV", at("/admin/exports/decisions.csv"), OVERSIGHT, is_done=is_exported),
     Action("Access log: export CSV", at("/admin/exports/access-log.csv"), OVERSIGHT, is_done=is_exported),
     Page("Users", rows_of("users/user"), READERS),
-    Page("User", rows_of("users/user", "user"), READERS),
-    Page("User: birth date, address", rows_of("users/user", "user"), IDENTITY, BIRTH_AND_ADDRESS),
     Page("Decisions", rows_of("users/statuschange"), READERS),
     Page("Decision", rows_of("users/statuschange", "decision"), READERS),
     Page("Profile history", rows_of("users/userevent"), IDENTITY),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from users.models import AccessKind, AccessRecord, Status, StatusChange, User, UserEvent
+from users.models import Status, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_COLUMNS
 from users.profile.labels import LABELS, READING_ORDER, display_value
 
@@ -52,26 +52,17 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class ConcurrentChanges:
-    """Changes of a user by others since a page was loaded.
+    """Changes of a user by others since a page was loaded. answered_at: when the partner answered, if it did."""
 
-    reviewed: the review of a changed name or birth date. answered_at: when the partner answered; None if it did not.
-    """
-
-    fields: tuple[FieldChange, ...]
-    decisions: tuple[StatusChange, ...]
-    reviewed: AccessRecord | None
+    fields: tuple[FieldChange, ...] = ()
+    decisions: tuple[StatusChange, ...] = ()
     answered_at: datetime | None = None
 
 
-def version_of(state: Any) -> str:
-    """The version of a user that a page shows: another one after each change of profile or status, and each review.
-
-    Of a user also after each answer of the partner to a requirement. state: a user, or an event of the history, which
-    has no answers.
-    """
-    reviewed = state.identity_changed_at.isoformat() if state.identity_changed_at else ""
-    answered = getattr(state, "answered_at", None)
-    return f"{state.updated_at.isoformat()}/{reviewed}" + (f"/{answered.isoformat()}" if answered else "")
+def version_of(user: User) -> str:
+    """The version of a user that a page shows: another one after each change of profile or status, and each answer."""
+    answered = f"/{user.answered_at.isoformat()}" if user.answered_at else ""
+    return user.updated_at.isoformat() + answered
 
 
 def differences(old: Any, new: Any, *, sees_identity: bool) -> Iterator[FieldChange]:
@@ -101,24 +92,14 @@ def since_decision(user: User, decision: StatusChange | None, *, sees_identity: 
 
 def changes_since(user: User, expected_version: str, *, sees_identity: bool) -> ConcurrentChanges:
     """The changes since a page showed this version; none where it is not among the user's latest EVENTS_COMPARED."""
+    updated_then, _separator, answered_then = expected_version.partition("/")
     events = UserEvent.objects.filter(pgh_obj=user).order_by("-pgh_id")[:EVENTS_COMPARED]
-    updated, _separator, rest = expected_version.partition("/")
-    reviewed_then, _separator, answered_then = rest.partition("/")
-    profile_shown = f"{updated}/{reviewed_then}"
-    loaded: Any = next((event for event in events if version_of(event) == profile_shown), None)
+    loaded: Any = next((event for event in events if event.updated_at.isoformat() == updated_then), None)
     if loaded is None:
-        return ConcurrentChanges((), (), None)
-    decisions = user.status_changes.filter(created_at__gt=loaded.status_since).select_related("by")
-    reviewed = None
-    if loaded.identity_changed_at is not None:
-        reviews = AccessRecord.objects.filter(
-            user=user, kind=AccessKind.REVIEWED, created_at__gte=loaded.identity_changed_at
-        )
-        reviewed = reviews.select_related("staff").order_by("id").first()
+        return ConcurrentChanges()
     answered = user.answered_at
     return ConcurrentChanges(
         tuple(differences(loaded, user, sees_identity=sees_identity)),
-        tuple(decisions),
-        reviewed,
+        tuple(user.status_changes.filter(created_at__gt=loaded.status_since).select_related("by")),
         answered if answered is not None and answered.isoformat() != answered_then else None,
     )

@@ -1,4 +1,4 @@
-"""Decisions: moves of a user's status (contract, section 8), and reviews of a changed name or birth date.
+"""Decisions: moves of a user's status (contract, section 8).
 
 The back office, the commands and the sandbox call these, and proposals.py where a move takes two people. They refuse
 where somebody else has claimed the case, or where it has changed since the page was shown. Each keeps what the
@@ -23,7 +23,7 @@ from users.decisions.approval_rules import needs_two
 from users.decisions.changes import ConcurrentChanges, changes_since, version_of
 from users.decisions.reasons import allowed_codes, is_standard
 from users.decisions.risk_flags import approval_needs_note, risk_flag_codes
-from users.models import AccessKind, AccessRecord, CaseNote, Claim, Proposal, Staff, StatusChange, User
+from users.models import CaseNote, Claim, Proposal, Staff, StatusChange, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.models.statuses import TRANSITIONS, Status
 
@@ -58,10 +58,9 @@ def allowed_moves(status: str) -> tuple[Status, ...]:
 
 
 def permitted_actions(*, user: User, claim: Claim | None, staff: Staff) -> dict[str, bool]:
-    """Whether this person may mark the case as reviewed, claim it, and release it. claim: the case's, if any."""
-    may_claim, is_claimed_by_other = staff.has_perm(claims.PERMISSION), claim is not None and claim.staff_id != staff.pk
+    """Whether this person may claim the case, and release it. claim: the case's, if any."""
+    may_claim = staff.has_perm(claims.PERMISSION)
     return {
-        "reviewed": staff.has_perm(PERMISSION) and not is_claimed_by_other and user.identity_changed_at is not None,
         "claim": may_claim and claim is None and claims.needs_decision(user),
         "release": may_claim and claim is not None and claims.may_release(claim, staff),
     }
@@ -116,31 +115,6 @@ def change_status(
         metrics.count_decision(change)
     user.refresh_from_db()
     return change
-
-
-def mark_reviewed(*, user_id: UUID, expected_version: str, note: str, by: Staff, request_id: str = "") -> AccessRecord:
-    """Record that an active user's changed name or birth date was reviewed and is in order; ends the claim.
-
-    The status stays. A trigger on the access record takes the user off the list of changed users.
-    expected_version: the version that the person reviewed. note: 1 to 500 characters.
-    Raises StaleError, RefusedError, User.DoesNotExist; nothing has changed then.
-    """
-    require_permission(by)
-    note = note.strip()
-    with transaction.atomic():
-        user = lock(user_id, expected_version=expected_version, by=by)
-        if user.identity_changed_at is None:
-            raise RefusedError(_("This change has been reviewed already."))
-        check_note(note)
-        if AccessRecord.last_opening(user, by=by, since=user.identity_changed_at) is None:
-            raise RefusedError(_("Open the case first: nobody reviews a change unseen."))
-        # The trigger updates the user's row, whose history names the person.
-        source = f"request {request_id}" if request_id else "review"
-        Claim.objects.filter(pk=user_id).delete()
-        history_context.set_context(staff=by.get_username(), source=source)
-        return AccessRecord.objects.create(
-            kind=AccessKind.REVIEWED, user=user, staff=by, request_id=request_id, detail=note
-        )
 
 
 def add_note(*, user: User, text: str, by: Staff) -> CaseNote:

@@ -59,7 +59,7 @@ class FlagCode(StrEnum):
 
 
 class Weight(IntEnum):
-    """How much a risk flag matters. HARMLESS: staff know of it, and it does not hold a bulk approval back."""
+    """How much a risk flag matters. HARMLESS: staff need not act on it."""
 
     HARMLESS = 0
     ORDINARY = 1

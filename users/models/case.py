@@ -99,7 +99,6 @@ class AccessKind(models.TextChoices):
     OPENED = "opened", _("Opened")
     CLAIMED = "claimed", _("Claimed")
     RELEASED = "released", _("Released")
-    REVIEWED = "reviewed", _("Reviewed")
     EXPORTED = "exported", _("Exported")
 
 
@@ -107,7 +106,6 @@ class Page(models.TextChoices):
     """The detail of an opening: the page that showed the user. The history has no risk flags."""
 
     CASE = "", ""
-    USER = "userPage", _("User page.")
     HISTORY = "history", _("Profile history.")
 
 

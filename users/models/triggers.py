@@ -193,30 +193,14 @@ STATUS_CHANGE_TRIGGERS = [
 ACCESS_TRIGGERS = [
     stamped("created_at"),
     by_active_staff("staff_id"),
-    PermanentTrigger(
-        name="reviewed",
-        when=pgtrigger.After,
-        operation=pgtrigger.Insert,
-        condition=pgtrigger.Condition("NEW.kind = 'reviewed'"),
-        func="""
-            UPDATE users_user SET identity_changed_at = NULL WHERE id = NEW.user_id;
-            RETURN NULL;
-        """,
-    ),
     # Openings and claims are in the access log alone.
-    *(
-        entry_trigger(
-            f"'{register(action, label)}'",
-            name=f"audit_{kind}",
-            condition=f"NEW.kind = '{kind}'",
-            object="coalesce(NEW.user_id::text, '')",
-            detail=json_object({"export": "nullif(NEW.detail, '')", "requestId": "nullif(NEW.request_id, '')"}),
-            actor="(SELECT username FROM users_staff WHERE id = NEW.staff_id)",
-            user="NEW.user_id",
-        )
-        for kind, action, label in (
-            ("reviewed", "user.reviewed", _("Change reviewed")),
-            ("exported", "user.exported", _("Exported")),
-        )
+    entry_trigger(
+        f"'{register('user.exported', _('Exported'))}'",
+        name="audit_exported",
+        condition="NEW.kind = 'exported'",
+        object="coalesce(NEW.user_id::text, '')",
+        detail=json_object({"export": "nullif(NEW.detail, '')", "requestId": "nullif(NEW.request_id, '')"}),
+        actor="(SELECT username FROM users_staff WHERE id = NEW.staff_id)",
+        user="NEW.user_id",
     ),
 ]

@@ -74,7 +74,7 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
     status_reason_code = models.CharField(_("reason code"), max_length=50, blank=True, db_default="", editable=False)
     status_since = models.DateTimeField(_("status since"), db_default=Now(), editable=False)
     profile_changed_at = models.DateTimeField(_("profile changed at"), null=True, editable=False)
-    # Set where name or birth date change while the user is active; null again after a review.
+    # Set where name or birth date change while the user is active; null again after a decision.
     identity_changed_at = models.DateTimeField(_("identity changed at"), null=True, editable=False)
     # The partner's mode, set by a trigger: here too for the indexes of the lists of staff.
     is_sandbox = models.BooleanField(_("sandbox"), db_default=False, editable=False)
@@ -181,15 +181,9 @@ class UserEvent(
     pghistory.create_event_model(  # type: ignore[misc]
         User,
         InsertEvent(),
-        # Each change of profile or status moves the first, each review the second. Not what triggers keep of
-        # requirements, which have rows of their own.
-        UpdateEvent(
-            condition=pgtrigger.Condition(
-                "ROW(OLD.updated_at, OLD.identity_changed_at)"
-                " IS DISTINCT FROM ROW(NEW.updated_at, NEW.identity_changed_at)"
-            )
-        ),
-        exclude=[*_REQUIREMENT_COLUMNS, *FOLDED_COLUMNS, "status_reason_code"],
+        # Each change of profile or status moves it. What triggers keep of requirements has rows of its own.
+        UpdateEvent(condition=pgtrigger.Condition("OLD.updated_at IS DISTINCT FROM NEW.updated_at")),
+        exclude=[*_REQUIREMENT_COLUMNS, *FOLDED_COLUMNS, "status_reason_code", "identity_changed_at"],
         context_field=pghistory.ContextJSONField(),
         context_id_field=None,
         append_only=False,  # our triggers do it, which cannot be disabled as pghistory's can

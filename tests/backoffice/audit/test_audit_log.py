@@ -123,12 +123,12 @@ def test_what_concerns_a_user_names_the_partner_and_the_external_id() -> None:
     requirement = factories.RequirementFactory.create(user=user)
     close_requirement(requirement_id=requirement.pk, by=requirement.by)
     factories.StatusChangeFactory.create(user=user)
-    factories.AccessRecordFactory.create(user=user, kind="reviewed")
+    factories.AccessRecordFactory.create(user=user, kind="exported")
     document = factories.DocumentFactory.create(user=user)
     withdraw(document=document, by=factories.StaffFactory.create(role="reviewer"), reason="Wrong.", source="x")
     entries = AuditEntry.objects.filter(action__regex="^(user|requirement|document)")
     assert set(entries.values_list("action", flat=True)) == {
-        *("requirement.opened", "requirement.closed", "user.decided", "user.reviewed"),
+        *("requirement.opened", "requirement.closed", "user.decided", "user.exported"),
         *("document.published", "document.withdrawn"),
     }
     assert {(one.detail["partner"], one.detail["externalId"]) for one in entries} == {("acme", "customer-7")}

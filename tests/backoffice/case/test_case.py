@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import pytest
-from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from backoffice.case import page
@@ -14,8 +13,8 @@ from backoffice.sections.sections import Section
 from backoffice.sections.transaction_sections import conversion_records
 from tests import factories
 from tests.support.client import PartnerClient, Response
-from tests.support.staff import ROLES, client_as, client_of, hidden_version, words
-from tests.users.deciding import case_of, page_of, review_form
+from tests.support.staff import ROLES, client_as, client_of
+from tests.users.deciding import case_of, page_of
 from users.models import AccessRecord, Claim, Status, User, UserEvent
 
 # Birth date and address of the factories, in every format of a page.
@@ -78,11 +77,10 @@ def test_a_viewer_sees_no_birth_date_and_no_address(
     create_user()
     api.patch("/v1/users/ada", {"dateOfBirth": "1991-01-02", "addressLine1": "1 Elgin St", "city": "Ottawa"})
     viewer = client_as("viewer")
-    for path in (case_of(user), f"/admin/users/user/{user.pk}/change/"):
-        page = viewer.get(path).content.decode()
-        assert "Ada" in page
-        for shown in (*IDENTITY, "1991", "Jan. 2", "1 Elgin St", "Ottawa", "Toronto"):
-            assert shown not in page, shown
+    page = page_of(viewer, user)
+    assert "Ada" in page
+    for shown in (*IDENTITY, "1991", "Jan. 2", "1 Elgin St", "Ottawa", "Toronto"):
+        assert shown not in page, shown
 
 
 def test_a_risk_flag_about_the_address_is_hidden_from_a_viewer(create_user: Callable[..., Response]) -> None:
@@ -136,13 +134,12 @@ def test_every_opening_is_recorded_and_the_timeline_groups_them(user: User) -> N
     assert "3 times" in page
 
 
-def test_opening_the_admin_pages_of_a_user_is_recorded_too(user: User) -> None:
+def test_opening_an_entry_of_the_profile_history_is_recorded_too(user: User) -> None:
     client = client_as("auditor")
     event = UserEvent.objects.get(pgh_obj=user)
-    client.get(f"/admin/users/user/{user.pk}/change/")
     client.get(f"/admin/users/userevent/{event.pk}/change/")
     kept = [(record.user, record.kind, record.detail) for record in AccessRecord.objects.order_by("id")]
-    assert kept == [(user, "opened", "userPage"), (user, "opened", "history")]
+    assert kept == [(user, "opened", "history")]
 
 
 def test_the_access_log_can_be_searched_by_user_and_staff(user: User) -> None:
@@ -242,39 +239,6 @@ def test_the_claim_is_shown(user: User) -> None:
     assert f"<strong>{holder.username}</strong> has claimed this case" in page
     assert "/release/" in page_of(client_of(holder), user)
     assert "/claim/" not in page_of(client_of(holder), user)
-
-
-def test_an_active_user_whose_name_changed_can_be_marked_as_reviewed(user: User, api: PartnerClient) -> None:
-    factories.decide(user, Status.ACTIVE)
-    client = client_as("reviewer")
-    assert "/reviewed/" not in page_of(client, user)
-    api.patch("/v1/users/ada", {"lastName": "King"})
-    assert "/reviewed/" in page_of(client, user)
-    assert "/reviewed/" not in page_of(client_as("auditor"), user)
-
-
-def test_a_page_from_before_a_review_decides_nothing_and_names_the_review(user: User, api: PartnerClient) -> None:
-    factories.decide(user, Status.ACTIVE)
-    earlier, reviewer, client = (
-        client_as("reviewer"),
-        factories.StaffFactory.create(role="reviewer"),
-        client_as("reviewer"),
-    )
-
-    def review(by: Client) -> None:
-        fields = review_form(page_of(by, user))
-        assert by.post(f"{case_of(user)}reviewed/", fields).status_code == 302
-
-    api.patch("/v1/users/ada", {"lastName": "King"})
-    review(earlier)
-    api.patch("/v1/users/ada", {"lastName": "Lovelace"})
-    shown = hidden_version(page_of(client, user), "/reviewed/")
-    review(client_of(reviewer))
-    fields = {"to_status": "suspended", "version": shown, "reason_code": "other", "note": "A new name."}
-    page = client.post(f"{case_of(user)}decide/", fields, follow=True).content.decode()
-    assert f"{reviewer.username} reviewed the changed name or birth date" in words(page)
-    user.refresh_from_db()
-    assert user.status == Status.ACTIVE
 
 
 # Bounds

@@ -183,19 +183,6 @@ def test_several_are_approved_where_each_was_opened(
     ]
 
 
-def test_bulk_approval_proposes(user: User, first: Staff) -> None:
-    client = client_of(first)
-    page_of(client, user)
-    queue = reverse("admin:users_queueduser_changelist")
-    asked = client.post(queue, {"action": "approve_selected", "_selected_action": [str(user.pk)]}).content.decode()
-    chosen = re.search(r'name="chosen" value="([^"]+)"', asked)
-    assert chosen
-    data = {"action": "approve_selected", "confirmed": "yes", "_selected_action": [str(user.pk)], "chosen": chosen[1]}
-    report = client.post(queue, data | {"reason_code": "verified", "note": ""}).content.decode()
-    assert "1 user waits for a second person" in report
-    assert user.proposals.open().exists()
-
-
 def test_a_viewer_sees_no_list(user: User) -> None:
     viewer = factories.StaffFactory.create(role="viewer", username="vera")
     assert client_of(viewer).get(WAITING).status_code == 403

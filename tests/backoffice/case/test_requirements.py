@@ -252,13 +252,6 @@ def test_an_eleventh_is_refused(client: Client, user: User, reviewer: Staff) -> 
     assert Requirement.objects.count() == MAX_REQUIREMENTS
 
 
-def test_from_the_admins_page_of_a_user_one_returns_there(client: Client, user: User) -> None:
-    page = f"/admin/users/user/{user.pk}/change/"
-    assert 'href="#ask"' in client.get(page).content.decode()
-    assert ask(client, user, step="send", decided_on="user").headers["Location"] == page
-    assert MESSAGE in client.get(page).content.decode()
-
-
 def test_a_reload_of_the_address_leads_to_the_case(client: Client, user: User) -> None:
     for path in ("ask", "requirement/close"):
         assert client.get(f"{case_of(user)}{path}/").headers["Location"] == case_of(user)

@@ -25,15 +25,12 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.plans import UNORDERED, planning_of_many_users, planning_without
 from tests.support.staff import ROLES, client_as, client_of, words
-from tests.users.deciding import review_form
 from users.cases import claims
 from users.cases.modes import live
 from users.cases.search import _conditions, begins_with
-from users.decisions import bulk_approval
-from users.decisions.changes import version_of as present_version
 from users.decisions.compliance import change_status
 from users.decisions.risk_flags import FlagCode
-from users.models import AccessRecord, Requirement, Status, User
+from users.models import Requirement, Status, User
 from users.requirements.requirements import close_requirement
 
 Make = Callable[..., User]
@@ -230,20 +227,6 @@ def test_nobody_is_late_while_the_partner_is_asked(make: Make, monkeypatch: pyte
         assert ">Late" not in text
 
 
-def test_bulk_approval_leaves_those_whose_partner_is_asked(make: Make) -> None:
-    asked, client = make(email="one@example.com", firstName="One"), client_as("reviewer")
-    chosen = str(bulk_approval.Choice(asked.pk, present_version(asked)))
-    ask(asked)
-    form = {"action": "approve_selected", "_selected_action": [str(asked.pk)], "confirmed": "yes", "chosen": [chosen]}
-    text = unescape(client.post(QUEUE, form | {"reason_code": "verified"}).content.decode())
-    assert "1 requirement is open" in text
-    factories.answer(asked.requirements.get())
-    text = unescape(client.post(QUEUE, form | {"reason_code": "verified"}).content.decode())
-    assert "The partner has answered since you loaded the page." in text
-    asked.refresh_from_db()
-    assert asked.status == Status.PENDING_COMPLIANCE
-
-
 def test_a_row_says_who_has_claimed_it(make: Make) -> None:
     reviewer, user = factories.StaffFactory.create(), make()
     claims.claim(user=user, staff=reviewer)
@@ -268,7 +251,7 @@ def test_a_row_names_its_risk_flags_by_weight_and_the_head_explains_them(make: M
         (ANSWERED, {}, "Nothing to read"),
         (ASKED, {}, "No partner is asked"),
         (ASKED, {"due": "overdue"}, "No matches"),
-        (CHANGES, {}, "Nobody to review"),
+        (CHANGES, {}, "Nobody has changed"),
         (QUEUE, {"q": "nobody-at-all"}, "No matches"),
         (QUEUE, {"province": "PE"}, "No matches"),
         (QUEUE, {"status": "nonsense"}, "No matches"),
@@ -565,7 +548,7 @@ def test_a_page_is_a_range_of_an_index(path: str, filters: dict[str, str], index
     make()
     changelist = client_as("reviewer").get(path, filters).context["cl"]
     columns = {"status": "pendingCompliance", "id": uuid4()}
-    position = tuple(columns.get(name, timezone.now()) for name in changelist.order)
+    position = tuple(columns.get(name.lstrip("-"), timezone.now()) for name in changelist.order)
     for rows in (changelist.queryset, changelist.queryset.filter(changelist._keyset_filter(position, GreaterThan))):
         with planning_without(*UNORDERED):
             plan = rows[:51].explain()
@@ -605,95 +588,20 @@ def test_each_kind_of_search_uses_its_index(term: str, indexes: list[str]) -> No
 # Looking again
 
 
-def test_an_active_user_whose_name_changed_is_listed_for_review(make: Make, api: PartnerClient) -> None:
-    user, untouched = make(), make()
-    for one in (user, untouched):
+def test_active_users_whose_name_changed_are_listed_until_the_next_decision(make: Make, api: PartnerClient) -> None:
+    first, second, untouched = make(), make(), make()
+    for one in (first, second, untouched):
         factories.decide(one, Status.ACTIVE)
-    change_name(api, user)
+    change_name(api, first)
+    change_name(api, second)
     api.patch(f"/v1/users/{untouched.external_id}", {"city": "Ottawa"})
     client = client_as("reviewer")
-    assert listed(client, CHANGES) == [user.external_id]
+    # The latest change first.
+    assert listed(client, CHANGES) == [second.external_id, first.external_id]
     assert listed(client) == []
-
-
-def review_of(client: Client, user: User) -> dict[str, str]:
-    """What the dialog of the case would send."""
-    return review_form(page(client, f"/admin/cases/{user.pk}/"))
-
-
-@pytest.fixture
-def changed(make: Make, api: PartnerClient) -> User:
-    user = make()
-    factories.decide(user, Status.ACTIVE)
-    change_name(api, user)
-    return user
-
-
-def test_what_was_reviewed_leaves_the_list(changed: User) -> None:
-    reviewer = factories.StaffFactory.create()
-    client = client_of(reviewer)
-    claims.claim(user=changed, staff=reviewer)
-    changed.refresh_from_db()
-    before = changed.updated_at
-    client.post(f"/admin/cases/{changed.pk}/reviewed/", review_of(client, changed))
-    assert listed(client, CHANGES) == []
-    assert AccessRecord.objects.get(user=changed, kind="reviewed").staff == reviewer
-    changed.refresh_from_db()
-    # Neither profile nor status has changed: the partner sees nothing of it.
-    assert (changed.identity_changed_at, changed.updated_at) == (None, before)
-    assert claims.holder(changed) is None
-    assert User.objects.get(pk=changed.pk).status == "active"
-
-
-def test_what_changed_again_meanwhile_is_not_reviewed(changed: User, api: PartnerClient) -> None:
-    client = client_as("reviewer")
-    fields = review_of(client, changed)
-    api.patch(f"/v1/users/{changed.external_id}", {"lastName": "Other"})
-    response = client.post(f"/admin/cases/{changed.pk}/reviewed/", fields, follow=True)
-    assert "has changed since you loaded the page" in response.content.decode()
-    assert listed(client, CHANGES) == [changed.external_id]
-
-
-def test_what_somebody_else_has_claimed_is_not_reviewed(changed: User) -> None:
-    client = client_as("reviewer")
-    fields = review_of(client, changed)
-    claims.claim(user=changed, staff=factories.StaffFactory.create())
-    client.post(f"/admin/cases/{changed.pk}/reviewed/", fields)
-    assert listed(client, CHANGES) == [changed.external_id]
-
-
-def test_the_list_leads_to_the_case_and_reviews_nothing_itself(changed: User) -> None:
-    reviewer = factories.StaffFactory.create()
-    client = client_of(reviewer)
-    text = page(client, CHANGES)
-    assert "/reviewed/" not in text
-    assert f'href="/admin/cases/{changed.pk}/" aria-label="Review' in text
-    changed.refresh_from_db()
-    unopened = {"version": present_version(changed), "note": "Seen."}
-    response = client.post(f"/admin/cases/{changed.pk}/reviewed/", unopened)
-    assert (response.status_code, "Open the case first" in response.content.decode()) == (409, True)
-    assert listed(client, CHANGES) == [changed.external_id]
-
-
-def test_an_opening_before_the_change_is_none_of_it(make: Make, api: PartnerClient) -> None:
-    user, client = make(), client_as("reviewer")
-    factories.decide(user, Status.ACTIVE)
-    page(client, f"/admin/cases/{user.pk}/")
-    change_name(api, user)
-    user.refresh_from_db()
-    body = {"version": present_version(user), "note": "Seen."}
-    assert client.post(f"/admin/cases/{user.pk}/reviewed/", body).status_code == 409
-
-
-@pytest.mark.parametrize(("note", "said"), [(" ", "A note is required."), ("a" * 501, "at most 500 characters")])
-def test_a_review_takes_a_note(note: str, said: str, changed: User) -> None:
-    client = client_as("reviewer")
-    response = client.post(f"/admin/cases/{changed.pk}/reviewed/", review_of(client, changed) | {"note": note})
-    assert (response.status_code, said in response.content.decode()) == (422, True)
-    assert listed(client, CHANGES) == [changed.external_id]
-
-
-@pytest.mark.parametrize("role", ["viewer", "auditor", "administrator", "partner-manager"])
-def test_only_reviewers_review(role: str, changed: User) -> None:
-    assert client_as(role).post(f"/admin/cases/{changed.pk}/reviewed/").status_code == 403
-    assert not AccessRecord.objects.filter(kind="reviewed").exists()
+    case = page(client, f"/admin/cases/{first.pk}/")
+    assert "Changed since the last decision" in case
+    assert "<ins>Lovelace</ins>" in case
+    first.refresh_from_db()
+    change_status(user=first, to_status="suspended", by=factories.StaffFactory.create(), reason="A new name.")
+    assert listed(client, CHANGES) == [second.external_id]

@@ -66,7 +66,6 @@ def test_every_page_of_a_held_user_says_so(user: User) -> None:
     client = client_as("superuser")
     pages = [
         f"/admin/cases/{user.pk}/",
-        f"/admin/users/user/{user.pk}/change/",
         f"/admin/users/userevent/{user.events.latest('pgh_id').pk}/change/",
         f"/admin/users/statuschange/{user.status_changes.get().pk}/change/",
         f"/admin/cases/{user.pk}/evidence/",
