@@ -81,7 +81,7 @@ def test_with_the_old_key_retired_partners_still_sign_and_staff_still_log_in(
 def test_without_it_they_do_not(settings: Settings, partner: Partner) -> None:
     api = factories.client_of(partner, in_process)
     use(settings, NEW)
-    assert api.get("/v1/ping").status == 500
+    assert api.get("/v1/ping").status == 503
 
 
 def test_texts_under_the_newest_key_are_unchanged(settings: Settings, partner: Partner) -> None:
