@@ -778,7 +778,6 @@ class Migration(migrations.Migration):
         CreateFunctions(SQL / "users_may_decide.sql"),
         CreateFunctions(SQL / "users_ties.sql"),
         CreateFunctions(SQL / "users_is_open.sql"),
-        CreateFunctions(SQL / "users_opened_at.sql"),
         CreateFunctions(SQL / "users_requirement_state.sql"),
         CreateFunctions(SQL / "users_postal_code_fits.sql", postal_codes),
         CreateFunctions(SQL / "users_rule_changes.sql"),

@@ -123,7 +123,6 @@ class AccessRecord(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
-    serving_functions = ("users_opened_at(uuid, bigint, timestamptz)",)
     ending = WITH_USER._replace(kept="exports of lists, which are no user's")
 
     class Meta:

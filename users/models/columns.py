@@ -49,7 +49,7 @@ class FoldedName(NamedTuple):
 
 FOLDED_COLUMNS = FoldedName._fields
 
-# A change of one of these in an active user asks for a review.
+# A change of one of these in an active user puts it on the list of those who changed since the decision.
 REVIEWED_COLUMNS = ("first_name", "last_name", "date_of_birth")
 
 # Who holds the permission sees birth date and address. Province and country alone identify nobody.
