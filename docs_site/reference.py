@@ -10,8 +10,7 @@ from typing import Any
 import yaml
 
 Node = dict[str, Any]
-# What keywords such as minLength and maxLength mean.
-_BOUNDS = {"min": "at least", "max": "at most"}
+# What the keywords of bounds count, such as minLength and maxLength.
 _UNITS = {"Length": " characters", "imum": "", "Items": " items", "Properties": " fields"}
 MAX_SHOWN = 12
 
@@ -117,8 +116,9 @@ class Reference:
     def term(self, node: Node) -> str:
         """Return a field, parameter or header as an entry of a definition list."""
         whole = self.resolved(node["schema"])
-        bounds = [(end, words, *unit) for unit in _UNITS.items() for end, words in _BOUNDS.items()]
-        rules = [f"{words} {whole[end + name]}{unit}" for end, words, name, unit in bounds if whole.get(end + name)]
+        bounds = [(whole.get(f"min{name}"), whole.get(f"max{name}"), unit) for name, unit in _UNITS.items()]
+        words = {(False, True): "at most {1}", (True, False): "at least {0}", (True, True): "{0} to {1}"}
+        rules = [words[bool(low), bool(high)].format(low, high) + unit for low, high, unit in bounds if low or high]
         rules += [node.get("mark", "required" if node.get("required") else "")]
         text = node.get("description") or node["schema"].get("description") or whole.get("description", "")
         values = [whole["const"]] if "const" in whole else whole.get("enum") or whole.get("x-extensible-enum", [])
