@@ -6,6 +6,7 @@ They raise ValueError with what to set; `Env` adds the variable's name. No messa
 import base64
 import difflib
 import ipaddress
+import json
 import re
 import ssl
 import zoneinfo
@@ -23,7 +24,7 @@ from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
 
 from partners.rates import parse_rate, parse_whole_number
-from users.staff.role_names import NAMES
+from users.staff.role_names import DUTIES
 
 SET_SECRET = "set it to 50 random characters (`make install` writes such a value into .env)."  # noqa: S105 - a text
 _HOST_NAME = r"(?!-)[A-Za-z0-9-]{1,63}(\.(?!-)[A-Za-z0-9-]{1,63})*"
@@ -145,11 +146,19 @@ def issuer(scheme: str) -> Callable[[str], str]:
 
 
 def staff_roles(value: str) -> dict[str, str]:
-    """Return `group=role,group=role` as roles of staff by the group's name."""
-    pairs = [pair.rpartition("=")[::2] for pair in value.split(",")]
-    roles = {group.strip(): role.strip() for group, role in pairs}
-    if len(roles) < len(pairs) or "" in roles or not NAMES.keys() >= set(roles.values()):
-        raise ValueError(f"set it to group=role,group=role; each group once, roles: {', '.join(NAMES)}.")
+    """Return roles of staff by the group's name: of `group=role,group=role`, or of a JSON object for any names."""
+    if value.startswith("{"):
+        try:
+            pairs = json.loads(value, object_pairs_hook=list)
+        except ValueError:
+            pairs = [("", "")]
+    else:
+        pairs = [pair.rpartition("=")[::2] for pair in value.split(",")]
+    roles = {str(group).strip(): str(role).strip() for group, role in pairs}
+    # A superuser's flag is in no directory.
+    if len(roles) < len(pairs) or "" in roles or not DUTIES.keys() >= set(roles.values()):
+        form = 'group=role,group=role, or to JSON such as {"group, with a comma": "role"}'
+        raise ValueError(f"set it to {form}; each group once, roles: {', '.join(DUTIES)}.")
     return roles
 
 

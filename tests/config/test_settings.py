@@ -2,6 +2,7 @@
 
 import ast
 import base64
+import json
 import os
 import pickle
 import re
@@ -102,6 +103,12 @@ VALID: list[dict[str, str]] = [
 def test_valid_production_settings_are_accepted(environment: dict[str, str]) -> None:
     with patch.dict(os.environ, deployment() | UNSET | environment):
         assert runpy.run_path(str(SETTINGS))["DEBUG"] is False
+
+
+def test_roles_of_groups_with_commas_are_json() -> None:
+    roles = '{"CN=Compliance,OU=Staff": "reviewer", "audit": "auditor"}'
+    with patch.dict(os.environ, deployment() | UNSET | VALID[-1] | {"STAFF_OIDC_ROLES": roles}):
+        assert runpy.run_path(str(SETTINGS))["STAFF_OIDC_ROLES"] == json.loads(roles)
 
 
 @pytest.mark.parametrize(("name", "alias"), [("DATABASE_URL", "default"), ("OWNER_DATABASE_URL", "owner")])
@@ -251,6 +258,10 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         ("STAFF_OIDC_ROLES", "compliance", "group=role"),
         ("STAFF_OIDC_ROLES", "compliance=owner", "partner-manager"),
         ("STAFF_OIDC_ROLES", "compliance=viewer,compliance=auditor", "each group once"),
+        ("STAFF_OIDC_ROLES", "compliance=superuser", "group=role"),
+        ("STAFF_OIDC_ROLES", '{"CN=Compliance,OU=Staff": "owner"}', "group=role"),
+        ("STAFF_OIDC_ROLES", '{"a": "viewer", "a": "auditor"}', "each group once"),
+        ("STAFF_OIDC_ROLES", '{"a": ', "JSON"),
         ("STAFF_OIDC_MFA_VALUES", "mfa,two factors", "amr"),
         ("STAFF_PASSWORD_LOGIN", "no", "true or false"),
         ("STAFF_PASSWORD_LOGIN", "false", "all of STAFF_OIDC_ISSUER"),
