@@ -137,6 +137,8 @@ INSTALLED_APPS = [
     "sandbox",
     "backoffice",
     "docs_site",
+    # Not in the deployed image; its commands need DEBUG.
+    *(["demo"] if (BASE_DIR / "demo").is_dir() else []),
     # It comes before the admin, whose templates it replaces.
     "unfold",
     "unfold.contrib.filters",

@@ -293,7 +293,8 @@ def commands(user: User, service: Watched) -> dict[str, tuple[list[str], str]]:
         "publish_document": ([partner, external_id, "-", "--type", "taxSlip", "--title", TITLE + "\x07"], CONTENT),
         "reset_staff_mfa": (["leak-nobody", "--reason", REASON], ""),
     }
-    ours = {name for name, app in get_commands().items() if app in {"partners", "users", "transactions", "backoffice"}}
+    apps = {"partners", "users", "transactions", "backoffice", "demo"}
+    ours = {name for name, app in get_commands().items() if app in apps}
     # Those that serve or would change the roles that all tests share.
     return {
         name: given.get(name, ([], "")) for name in ours - {"demo", "deliver_events", "setup_database_roles", "migrate"}

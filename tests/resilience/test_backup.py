@@ -17,12 +17,11 @@ import pytest
 from django.conf import settings
 
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, checkout_server, programs
+from demo.people import external_id
+from demo.walk import Walk
 from partners.db import privileges
-from partners.management.commands.call import Client
 from tests.live.conftest import production, start_server
 from tests.support.timeouts import WAIT_SECONDS
-from transactions.demo.people import external_id
-from transactions.demo.walk import Walk
 
 ROOT = Path(settings.BASE_DIR)
 # As docs/operations.md has them.
@@ -135,22 +134,13 @@ def walk_through(place: Place, seeded: Mapping[str, Any]) -> None:
     conversions = int(row[0])
     server = start_server(**place.environment)
     try:
-        base_url = f"http://127.0.0.1:{server.port}"
-        client = Client(base_url, seeded["apiKey"], seeded["secret"])
-        other_secret = Client(base_url, seeded["apiKey"], "another")
+        called = ("--base-url", f"http://127.0.0.1:{server.port}", "--api-key", seeded["apiKey"])
 
-        def decide(user: str, status: str) -> None:
-            place.manage(
-                "change_user_status", seeded["partner"], user, status, "--by", "demo-reviewer", "--reason", "As ever."
-            )
+        def manage(name: str, *arguments: str) -> str:
+            by = (*called, "--secret", seeded["secret"]) if name == "call" else ()
+            return place.manage(name, *by, *arguments)
 
-        def ask(user: str) -> None:
-            place.manage(
-                *("request_information", seeded["partner"], user, "--code", "addressUnclear"),
-                *("--field", "addressLine1", "--by", "demo-reviewer"),
-            )
-
-        Walk(client, other_secret, (external_id(1), conversions), decide, ask, lambda _: None).run()
+        Walk(manage, lambda _: None).run(external_id(1), conversions)
     finally:
         server.process.terminate()
         server.process.wait(timeout=WAIT_SECONDS)

@@ -29,10 +29,9 @@ from partners.webhooks import addresses, delivering, endpoints
 from sandbox import webhook_views
 from tests import factories
 from tests.support.client import PartnerClient, Response, Transport, now
-from tests.support.receiver import Receiver, Reply
+from tests.support.receiver import Received, Receiver, Reply
 from tests.support.responses import assert_error
 from tests.support.timeouts import WAIT_SECONDS
-from transactions.demo.receiver import Received
 
 WEBHOOKS = "/v1/sandbox/webhooks"
 URL = "https://hooks.example.com/events"

@@ -1,18 +1,35 @@
-"""The demo's receiver of webhooks, with responses as tests need them."""
+"""A receiver of webhooks: an HTTPS server on this machine, with responses as tests need them."""
 
+import json
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import trustme
 
 from tests.support import internal
-from transactions.demo import receiver as demo_receiver
-from transactions.demo.receiver import Received
+
+
+class Received(NamedTuple):
+    """A request that arrived. headers: by lower-case name."""
+
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def event_id(self) -> str:
+        """The event's id."""
+        return self.headers["webhook-id"]
+
+    def json(self) -> Any:
+        """The event."""
+        return json.loads(self.body)
 
 
 class Reply(NamedTuple):
@@ -26,15 +43,25 @@ class Reply(NamedTuple):
     raw: bytes | None = None
 
 
-class Receiver(demo_receiver.Receiver):
-    """A receiver. reply: makes the response to a request. open: requests under way; most_open: the most at once.
+class Receiver(ThreadingHTTPServer):
+    """Keeps the requests that arrive. authorities: the PEM file for WEBHOOK_CA_BUNDLE. name: the host in its URL.
 
-    name: the host in its URL.
+    reply: makes the response to a request. open: requests under way; most_open: the most at once.
     """
 
-    def __init__(self, *arguments: Any, name: str) -> None:
-        super().__init__(*arguments)
-        self.name = name
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+    def __init__(self, certificate: trustme.LeafCert, authorities: Path, *, name: str) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        certificate.configure_cert(context)
+        # Handshakes in the threads of requests: a silent client does not occupy the listener.
+        self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
+        self.authorities, self.name = authorities, name
+        self.requests: list[Received] = []
+        self.arrival = threading.Condition()
         self.reply: Callable[[Received], Reply] = lambda _: Reply()
         self.open = self.most_open = 0
         self._lock = threading.Lock()
@@ -78,6 +105,45 @@ class Receiver(demo_receiver.Receiver):
             handler.send_header("Content-Length", str(len(reply.body)))
         handler.end_headers()
         handler.wfile.write(reply.body)
+
+    def wait_for(self, event_id: str, *, seconds: float) -> Received | None:
+        """The webhook of an event; None if it does not arrive in time."""
+        with self.arrival:
+            return self.arrival.wait_for(
+                lambda: next((received for received in self.requests if received.event_id == event_id), None), seconds
+            )
+
+    def handle_error(self, *_: Any) -> None:
+        """Print nothing: clients close connections early, and the service retries."""
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Serve until the end of the block."""
+        with self:
+            thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+            thread.start()
+            try:
+                yield
+            finally:
+                self.shutdown()
+                thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Receiver
+    # The time that a client may be silent, in seconds.
+    timeout = 15
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        received = Received(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+        with self.server.arrival:
+            self.server.requests.append(received)
+            self.server.arrival.notify_all()
+        self.server.respond(self, received)
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
 
 
 @dataclass(frozen=True)

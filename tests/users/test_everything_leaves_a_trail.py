@@ -63,7 +63,7 @@ OURS = sorted(
     name
     for name, app in get_commands().items()
     if isinstance(app, str)
-    and app in {"partners", "users", "transactions", "backoffice"}
+    and app in {"partners", "users", "transactions", "backoffice", "demo"}
     # Django's have their own test (tests/users/commands/test_create_staff.py).
     and name not in {"migrate", "demo", "createsuperuser", "changepassword"}
 )

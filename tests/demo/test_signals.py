@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
+from cryptography import x509
 from django.conf import settings
 
 from partners.db import serving_role
@@ -18,6 +19,8 @@ from tests.conftest import database_url
 from tests.live.conftest import free_port
 from tests.support.commands import obey_all_signals
 from tests.support.timeouts import WAIT_SECONDS
+
+CHAIN = ("cert.pem", "authority.pem")
 
 
 @contextmanager
@@ -72,7 +75,11 @@ def test_a_signal_ends_the_service_too(committed_partner: Partner, tmp_path: Pat
         serving = re.search(r"Serving on http://\S+:(\d+) until Ctrl-C", printed)
         assert serving
         # create_staff prints invitations for it there.
-        assert f"export PORT={serving[1]}\n" in printed
+        assert f"export PORT={serving[1]} " in printed
+        # The service trusts a receiver with this certificate, as step 9 of /docs/go-live has it.
+        certificate = Path(re.search(r"TLS_CERT=(\S+)", printed)[1])  # type: ignore[index]
+        chain = [x509.load_pem_x509_certificate(certificate.with_name(name).read_bytes()) for name in CHAIN]
+        chain[0].verify_directly_issued_by(chain[1])
         started = psutil.Process(process.pid).children(recursive=True)
         assert started
         process.send_signal(signal.SIGTERM)

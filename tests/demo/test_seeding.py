@@ -1,24 +1,28 @@
 """The demo's data: users in every status, conversions, documents."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.files.storage import storages
+from django.db import connections
 from django.test import override_settings
 from django.utils import timezone
 
+from demo.people import DUE, DUE_SOON, HELD, external_id
+from demo.seeding import CURRENCIES, PARTNER, SANDBOX_PARTNER, seed
+from partners.db import serving_role
 from partners.models import KEY_PREFIXES, ApiKey, Mode, Partner
 from tests.support.documents import stored_at
-from transactions.demo.conversions import CURRENCIES
-from transactions.demo.people import external_id
-from transactions.demo.seeding import PARTNER, SANDBOX_PARTNER, seed
 from transactions.documents.downloads import STORAGE
 from transactions.models import Conversion, Document, DocumentType
 from users.decisions.reasons import reasons_for
 from users.decisions.risk_flags import FlagCode, risk_flags_for
-from users.models import Status, StatusChange, User, UserEvent
+from users.models import ANSWERED, Status, StatusChange, User, UserEvent
+from users.records.retention import due_users
 
 USERS, CONVERSIONS = 40, 300
 
@@ -83,9 +87,10 @@ def test_amounts_agree_with_their_rates(seeded: Partner) -> None:
     conversions = Conversion.objects.filter(partner=seeded)
     assert conversions.count() == CONVERSIONS
     for one in conversions:
-        value, decimals = CURRENCIES[one.from_currency][0], CURRENCIES[one.to_currency][1]
+        (value, _), (target, decimals) = CURRENCIES[one.from_currency], CURRENCIES[one.to_currency]
         assert abs(one.to_amount - one.from_amount * one.rate) <= Decimal(1).scaleb(-decimals) / 2
-        assert abs(one.rate / (value / CURRENCIES[one.to_currency][0]) - 1) < Decimal("0.06")
+        assert abs(one.rate / (Decimal(value) / Decimal(target)) - 1) < Decimal("0.06")
+        assert one.user.created_at <= one.created_at <= timezone.now()
 
 
 def test_documents_exist_and_none_is_dated_in_the_future(seeded: Partner) -> None:
@@ -94,7 +99,39 @@ def test_documents_exist_and_none_is_dated_in_the_future(seeded: Partner) -> Non
     assert not documents.filter(created_at__gt=timezone.now()).exists()
     assert all(storages[STORAGE].exists(one.storage_name) for one in documents)
     types = documents.filter(user__external_id=external_id(1)).values_list("type", flat=True)
-    assert sorted(types) == sorted(
-        [DocumentType.AGREEMENT, DocumentType.TAX_SLIP, *3 * [DocumentType.ACCOUNT_STATEMENT]]
-        + 2 * [DocumentType.TRADE_CONFIRMATION]
-    )
+    assert sorted(types) == sorted(DocumentType.values)
+
+
+def test_the_times_are_spread_over_weeks_in_the_order_of_events(seeded: Partner) -> None:
+    users = User.objects.filter(partner=seeded)
+    assert len(set(users.dates("created_at", "week"))) > 10
+    for user in users.exclude(status=Status.PENDING_COMPLIANCE):
+        changes = list(user.status_changes.order_by("pk"))
+        assert user.created_at < changes[0].created_at
+        assert [one.created_at for one in changes] == sorted(one.created_at for one in changes)
+        assert changes[-1].created_at == user.status_since < timezone.now() - timedelta(hours=20)
+        assert user.events.latest("pgh_id").status_since == user.status_since
+    recent = StatusChange.objects.filter(partner=seeded, created_at__gt=timezone.now() - timedelta(days=30))
+    assert recent.count() > 5
+
+
+def test_each_list_of_compliance_has_a_case(seeded: Partner) -> None:
+    users, now = User.objects.filter(partner=seeded), timezone.now()
+    waiting = users.filter(waiting_since__isnull=False)
+    late = now - timedelta(hours=settings.COMPLIANCE_TARGET_HOURS)
+    assert waiting.filter(waiting_since__lt=late).exists()
+    assert waiting.filter(waiting_since__gt=late).exists()
+    assert users.filter(open_requirements=1, requirements_due_at__gt=now).exists()
+    assert users.filter(open_requirements=1, requirements_due_at__lt=now).exists()
+    assert users.filter(ANSWERED).exists()
+    due = {one.external_id: one.held for one in due_users(partner=seeded.slug)}
+    assert due == {external_id(DUE): False, external_id(HELD): True}
+    soon = {one.external_id for one in due_users(partner=seeded.slug, within_days=90)}
+    assert soon - set(due) == {external_id(DUE_SOON)}
+
+
+def test_the_triggers_are_back(seeded: Partner) -> None:
+    with connections[serving_role.OWNER].cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'O'")
+        assert cursor.fetchone() == (0,)
+    connections[serving_role.OWNER].close()

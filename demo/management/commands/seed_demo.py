@@ -4,23 +4,18 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandError
 
+from demo.seeding import seed, summary
 from partners.management.base import Outcome, ServiceCommand, whole_number
-from transactions.demo.seeding import seed, summary
 from transactions.documents.publishing import StorageError
-
-MAX_ROWS = 999_999_999
 
 
 class Command(ServiceCommand):
     help = "Create a demo partner with a key, staff, users in every status, conversions, documents. Only if DEBUG=true."
-
     records_run = True
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--users", type=whole_number(0, MAX_ROWS), default=40, help="users in all (40)")
-        parser.add_argument(
-            "--conversions", type=whole_number(0, MAX_ROWS), default=600, help="conversions in all (600)"
-        )
+        for name, number in (("users", 40), ("conversions", 600)):
+            parser.add_argument(f"--{name}", type=whole_number(0, 10**9), default=number, help=f"in all ({number})")
 
     def perform(self, **options: Any) -> Outcome:
         if not settings.DEBUG:

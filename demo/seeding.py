@@ -1,0 +1,196 @@
+"""Demo data, made by the service's own rules and dated back. Seeding again makes new keys and passwords, no more."""
+
+import io
+import json
+import random
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from decimal import Decimal
+from itertools import count, cycle
+from tempfile import NamedTemporaryFile
+from typing import Any
+
+from django.core.management import call_command
+from django.db import connections, models, transaction
+from django.utils import timezone
+
+from demo.people import ACTIVE, HELD, Step, external_id, plan
+from partners.authentication import keys
+from partners.db import history_context, serving_role, statements
+from partners.models import ApiKey, Mode, Partner
+from transactions.documents.pdf import pdf
+from transactions.documents.publishing import publish
+from transactions.models import Conversion, Document, DocumentType
+from users import models as rows
+from users import queries, updates
+from users.api.serializers import UserSerializer
+from users.decisions.compliance import PERMISSION, change_status
+from users.decisions.reasons import reasons_for
+from users.models import Staff, Status, User
+from users.records.holds import place_hold
+from users.requirements.requirements import open_requirement
+from users.staff.roles import ROLES
+from users.staff.staff import create_staff
+
+PARTNER, SANDBOX_PARTNER, COMMAND = "demo", "demo-sandbox", "seed_demo"
+# One account of each role, and a second reviewer.
+ACCOUNTS = {f"demo-{role}": role for role in ROLES} | {"demo-reviewer-2": "reviewer"}
+# What is dated back, and whose it is.
+_REQUIREMENT = "(SELECT user_id FROM users_requirement WHERE id = one.requirement_id)"
+_ROWS: Mapping[type[models.Model], str] = {
+    User: "one.id",
+    rows.UserEvent: "one.pgh_obj_id",
+    **dict.fromkeys((rows.StatusChange, rows.Proposal, rows.Requirement), "one.user_id"),
+    **dict.fromkeys((rows.RequirementResponse, rows.RequirementClosure), _REQUIREMENT),
+}
+# The value of one unit in CAD, and the decimals of amounts.
+CURRENCIES = {"CAD": ("1", 2), "USD": ("1.392", 2), "EUR": ("1.615", 2), "USDC": ("1.391", 6), "BTC": ("128400", 8)}
+
+
+def seed(*, users: int, conversions: int) -> dict[str, Any]:
+    """Create what is missing of partners, staff, users and conversions; return what `seed_demo --json` prints."""
+    partner, _ = Partner.objects.get_or_create(slug=PARTNER, defaults={"name": "Demo Bank"})
+    sandbox = {"name": "Demo Bank, sandbox", "mode": Mode.SANDBOX}
+    sandbox_partner, _ = Partner.objects.get_or_create(slug=SANDBOX_PARTNER, defaults=sandbox)
+    staff = [_staff_account(username, role) for username, role in ACCOUNTS.items()]
+    people = plan(users)
+    _create_users(partner, people)
+    customers = [one for one, steps in people.items() if any(event == ACTIVE for event, _ in steps)]
+    _import_conversions(partner, customers, conversions)
+    # Every document is a file, so that only the first users have any.
+    for user in partner.users.filter(external_id__in=customers[:20], documents=None):
+        _publish_documents(user)
+    counts = {"users": users, "conversions": conversions, "documents": Document.objects.filter(partner=partner).count()}
+    return _new_key(partner) | {"sandbox": _new_key(sandbox_partner), "staff": staff} | counts
+
+
+def summary(seeded: Mapping[str, Any]) -> list[str]:
+    """Return what `seed` returned, for people."""
+    text = "Partner   {partner}: {users} users, {conversions} conversions, {documents} documents\n".format_map(seeded)
+    for one in (seeded, seeded["sandbox"]):
+        text += f"API key   {one['apiKey']}\nSecret    {one['secret']}   ({one['partner']})\n"
+    text += "\n".join(f"Staff     {account['username']:22} {account['password']}" for account in seeded["staff"])
+    return text.split("\n")
+
+
+def _new_key(partner: Partner) -> dict[str, Any]:
+    """Issue a key in place of earlier ones, whose secrets cannot be shown again."""
+    for old in ApiKey.objects.filter(partner=partner, label=COMMAND, revoked_at=None):
+        keys.revoke(old)
+    key = keys.issue(partner=partner, label=COMMAND)
+    return {"partner": partner.slug, "apiKey": key.api_key, "secret": key.secret}
+
+
+@transaction.atomic
+def _staff_account(username: str, role: str) -> Mapping[str, str]:
+    """An account with a new password. It counts as one that has signed in once: rules of two people need two."""
+    password, found = secrets.token_urlsafe(16), Staff.objects.filter(username=username).first()
+    staff = found or create_staff(username=username, email=f"{username}@example.com", role=role)[0]
+    staff.set_password(password)
+    staff.password_is_one_time = False
+    staff.save(update_fields=["password", "password_is_one_time"])
+    return {"role": role, "username": username, "password": password}
+
+
+def _create_users(partner: Partner, people: Mapping[str, Sequence[Step]]) -> None:
+    """Create the missing users: the first step of each, then the second of each, each time dated back."""
+    deciders = [username for username, role in ACCOUNTS.items() if PERMISSION in ROLES[role]]
+    staff = cycle(Staff.objects.filter(username__in=deciders).order_by("pk"))
+    existing = set(partner.users.values_list("external_id", flat=True))
+    missing = {one: steps for one, steps in people.items() if one not in existing}
+    for number in count():
+        current = {one: steps[number] for one, steps in missing.items() if number < len(steps)}
+        if not current:
+            break
+        for one, (event, _) in current.items():
+            if isinstance(event, Status):
+                user = partner.users.get(external_id=one)
+                reason = reasons_for(Status(user.status), event)[0]
+                decision: dict[str, Any] = {
+                    "to_status": event,
+                    "reason": f"{reason.text()}.",
+                    "reason_code": reason.code,
+                }
+                change_status(user=user, by=next(staff), source=COMMAND, **decision)
+            elif "code" in event:
+                user = partner.users.get(external_id=one)
+                open_requirement(user=user, by=next(staff), source=COMMAND, **{"due_in_days": 14, **event})
+            else:
+                _save_user(partner, one, event)
+        _make_older(partner, {one: days for one, (_, days) in current.items()})
+    for user in partner.users.filter(external_id=external_id(HELD), holds=None):
+        place_hold(user_id=user.pk, by=next(staff), reason="A complaint of the user is open.", source=COMMAND)
+
+
+@transaction.atomic
+def _save_user(partner: Partner, external_id: str, fields: Mapping[str, Any]) -> None:
+    """Create a user, or update the one of this externalId."""
+    history_context.set_context(partner=partner.slug, command=COMMAND)
+    stored = next(iter(statements.fetch(queries.lock(partner.pk, external_id))), None)
+    serializer = UserSerializer(stored and stored.profile, data=dict(fields), partial=bool(stored))
+    serializer.is_valid(raise_exception=True)
+    if stored:
+        updates.update_user(user=stored, profile=serializer.profile, columns=serializer.validated_data.keys())
+    else:
+        statements.fetch(updates.creation(partner_id=partner.pk, external_id=external_id, profile=serializer.profile))
+
+
+def _make_older(partner: Partner, days: Mapping[str, float]) -> None:
+    """Date all that is recorded of users back: no role may, so the owner does it, without the triggers."""
+    ids = dict(partner.users.filter(external_id__in=days).values_list("external_id", "pk"))
+    older: list[Any] = [list(ids.values()), [float(days[one]) for one in ids]]
+    with transaction.atomic(using=serving_role.OWNER), connections[serving_role.OWNER].cursor() as cursor:
+        for model, user in _ROWS.items():
+            meta = model._meta  # noqa: SLF001 - Django's public interface
+            table, times = (
+                meta.db_table,
+                [f.column for f in meta.concrete_fields if isinstance(f, models.DateTimeField)],
+            )
+            changes = ", ".join(f"{time} = {time} - older.days * interval '1 day'" for time in times)
+            source = "unnest(%s::uuid[], %s::float[]) AS older (id, days)"
+            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+            cursor.execute(f"UPDATE {table} AS one SET {changes} FROM {source} WHERE {user} = older.id", older)
+            cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+    connections[serving_role.OWNER].close()
+
+
+def _import_conversions(partner: Partner, external_ids: Sequence[str], conversions: int) -> None:
+    """Import the missing ones of this many conversions, shared out among these users."""
+    existing = set(Conversion.objects.filter(partner=partner).values_list("conversion_id", flat=True))
+    users = list(partner.users.filter(external_id__in=external_ids).order_by("external_id"))
+    with NamedTemporaryFile("w", suffix=".ndjson") as file:
+        for number in range(1, conversions + 1) if users else ():
+            if f"demo-cv-{number:08d}" not in existing:
+                file.write(json.dumps(_record(users[number % len(users)], number)) + "\n")
+        file.flush()
+        call_command("import_conversions", file.name, stdout=io.StringIO())
+
+
+def _record(user: User, number: int) -> dict[str, object]:
+    """A line of an import: amounts agree with their rates, and recent times are more likely."""
+    rng, age = random.Random(f"conversion {number}"), timezone.now() - user.created_at  # noqa: S311 - repeatable
+    # Every tenth has the same time as others of its user.
+    at = user.created_at + timedelta(days=1) if number % 10 == 0 else timezone.now() - age * rng.random() ** 2
+    (source, (value, decimals)), (target, (target_value, target_decimals)) = rng.sample(list(CURRENCIES.items()), 2)
+    amount = round(Decimal(rng.lognormvariate(6, 1)) / Decimal(value), decimals)
+    rate = round(Decimal(value) / Decimal(target_value) * Decimal(rng.gauss(1, 0.01)), 12)
+    names = {"partner": PARTNER, "externalId": user.external_id, "conversionId": f"demo-cv-{number:08d}"}
+    values = {"createdAt": at.isoformat(), "type": "conversion", "rate": f"{rate:f}"}
+    received = {"currency": target, "amount": f"{round(amount * rate, target_decimals):f}"}
+    return names | values | {"from": {"currency": source, "amount": f"{amount:f}"}, "to": received}
+
+
+def _publish_documents(user: User) -> None:
+    """Publish one document of each type: small real files, with the user's conversions."""
+    converted = [
+        f"{one.created_at:%Y-%m-%d}   {one.from_amount:f} {one.from_currency}   {one.to_amount:f} {one.to_currency}"
+        for one in user.conversions.order_by("created_at")[:36]
+    ]
+    at = user.created_at + (timezone.now() - user.created_at) * 0.9
+    for kind in DocumentType:
+        file = io.BytesIO(
+            pdf((kind.value, f"For {user.external_id}: a demo document, not a real one.", "", *converted))
+        )
+        title = str(kind.label)
+        publish(user=user, kind=kind, title=title, content_type="application/pdf", created_at=at, source=file)
