@@ -107,12 +107,9 @@ def _create_users(partner: Partner, people: Mapping[str, Sequence[Step]]) -> Non
             if isinstance(event, Status):
                 user = partner.users.get(external_id=one)
                 reason = reasons_for(Status(user.status), event)[0]
-                decision: dict[str, Any] = {
-                    "to_status": event,
-                    "reason": f"{reason.text()}.",
-                    "reason_code": reason.code,
-                }
-                change_status(user=user, by=next(staff), source=COMMAND, **decision)
+                why, code = f"{reason.text()}.", reason.code
+                by = next(staff)
+                change_status(user=user, to_status=event, by=by, reason=why, reason_code=code, source=COMMAND)
             elif "code" in event:
                 user = partner.users.get(external_id=one)
                 open_requirement(user=user, by=next(staff), source=COMMAND, **{"due_in_days": 14, **event})
@@ -143,10 +140,8 @@ def _make_older(partner: Partner, days: Mapping[str, float]) -> None:
     with transaction.atomic(using=serving_role.OWNER), connections[serving_role.OWNER].cursor() as cursor:
         for model, user in _ROWS.items():
             meta = model._meta  # noqa: SLF001 - Django's public interface
-            table, times = (
-                meta.db_table,
-                [f.column for f in meta.concrete_fields if isinstance(f, models.DateTimeField)],
-            )
+            table = meta.db_table
+            times = [one.column for one in meta.concrete_fields if isinstance(one, models.DateTimeField)]
             changes = ", ".join(f"{time} = {time} - older.days * interval '1 day'" for time in times)
             source = "unnest(%s::uuid[], %s::float[]) AS older (id, days)"
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")

@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 FOLDERS = (
-    *("backoffice", "bench", "clients", "config", "deploy", "docs", "docs_site", "partners", "sandbox"),
+    *("backoffice", "bench", "clients", "config", "demo", "deploy", "docs", "docs_site", "partners", "sandbox"),
     *("transactions", "users"),
 )
 KINDS = {".conf", ".md", ".py", ".service", ".sql", ".yml"}
