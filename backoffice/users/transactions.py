@@ -28,8 +28,7 @@ from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table
 from backoffice.users.user_filters import ModeFilter, mode_of, users_found
 from partners.models import AuditEntry, Partner
 from partners.streaming import STAFF, TooManyStreamsError
-from transactions.documents.access import DOWNLOADED, record_download
-from transactions.documents.downloads import DocumentError, respond
+from transactions.documents.downloads import DOWNLOADED, DocumentError, record_download, respond
 from transactions.models import Conversion, Document, DocumentWithdrawal
 from users.cases.modes import in_mode
 from users.models import AccessKind, Status

@@ -6,26 +6,52 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
 from partners.api.base import PartnerAPIView
-from partners.api.errors import BadRequestError, InternalError, NotFoundError, UnavailableError
+from partners.api.errors import BadRequestError, InternalError, NotFoundError, UnavailableError, invalid_parameter
+from partners.api.pagination import NOT_A_CURSOR, KeysetPagination
 from partners.api.request import PartnerRequest
 from partners.api.serializers import RowSerializer
 from partners.db.statements import Query
 from partners.streaming import TooManyStreamsError
 from partners.uuids import is_uuid
 from transactions import keyset
-from transactions.api.pagination import CursorPagination
 from transactions.api.serializers import (
     ConversionSerializer,
     DocumentSerializer,
 )
-from transactions.documents.access import record_download
-from transactions.documents.downloads import DocumentError, DocumentProblem, respond
-from transactions.keyset import KeysetRows, Owner
+from transactions.documents.downloads import DocumentError, DocumentProblem, record_download, respond
+from transactions.keyset import KeysetRows, Owner, Position, Row
 from transactions.models import Document
 from users.api.errors import external_id_errors, user_not_found
 from users.api.views import UserView
 
 DOCUMENT_NOT_FOUND = "Document not found."
+
+
+class CursorPagination(KeysetPagination[Position]):
+    """Pages of a user's lists: contract, section 6.
+
+    Rows are never deleted but with their user, so the row that a cursor names still exists. The next page is read from
+    that row on, and a cursor without a row is not one of this list.
+    """
+
+    def parse(self, cursor: str) -> Position | None:
+        """The position that a cursor names; None if it is malformed."""
+        return Position.parse(cursor)
+
+    @property
+    def count(self) -> int:
+        """The number of rows to read: the cursor's own, the page, and one that tells whether more follow."""
+        return self.limit + (1 if self.start is None else 2)
+
+    def after_start(self, rows: list[Row]) -> list[Row]:
+        """The rows after the cursor's own, which is the first. Raises BadRequestError for a cursor of another list."""
+        if not rows or not rows[0].created_at or keyset.position(rows[0]) != self.start:
+            raise invalid_parameter("cursor", NOT_A_CURSOR)
+        return rows[1:]
+
+    def cursor_of(self, row: Row) -> str:
+        """The cursor that names a row."""
+        return keyset.position(row).cursor()
 
 
 class UserRowList(PartnerAPIView):

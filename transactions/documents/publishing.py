@@ -19,9 +19,8 @@ from django.utils import timezone
 from partners.db.statements import is_reference_gone, may_be_committed
 from partners.json_rules import text
 from partners.refusals import RefusedError
-from transactions.documents.content import ContentCheck
 from transactions.documents.downloads import CHUNK_BYTES, STORAGE
-from transactions.documents.file_types import EXTENSIONS
+from transactions.documents.file_types import EXTENSIONS, ContentCheck
 from transactions.documents.withdrawing import withdraw
 from transactions.models import TITLE_LENGTH, Document, DocumentType
 from users.models import Staff, User

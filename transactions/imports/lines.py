@@ -121,14 +121,19 @@ def side_rule(field: str) -> Callable[[Any], tuple[str, str]]:
     return rule
 
 
-def external_id_of(value: Any) -> str:
-    """The externalId. Raises LineError."""
-    try:
-        return external_id(value)
-    except ValidationError as problem:
-        raise LineError(f"externalId: {problem.message}") from None
+def json_rule(field: str, rule: Rule) -> Rule:
+    """A rule that applies one of partners/json_rules.py or users/profile/field_rules.py."""
+
+    def checked(value: Any) -> Any:
+        try:
+            return rule(value)
+        except ValidationError as error:
+            raise LineError(f"{field}: {error.message}") from None
+
+    return checked
 
 
+external_id_of = json_rule("externalId", external_id)
 slug_of = text_rule(_SLUG, "partner")
 _rate = text_rule(DECIMAL, "rate")
 

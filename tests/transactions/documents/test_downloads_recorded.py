@@ -14,7 +14,7 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, add_document, folder
 from tests.support.staff import client_of
-from transactions.documents.access import DOWNLOADED
+from transactions.documents.downloads import DOWNLOADED
 from transactions.models import Document
 from users.models import User
 

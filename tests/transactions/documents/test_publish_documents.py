@@ -108,7 +108,7 @@ def test_a_document_without_a_time_was_issued_now(line: Make, manifest: Write, a
         ({"file": "slips"}, "file not found"),
         ({"content": b"GIF89a"}, "The file is not a PDF, as its name or content type says."),
         ({"content": b""}, "The file is empty."),
-        ({"type": "invoice"}, "type must be one of: accountStatement, tradeConfirmation, taxSlip, agreement"),
+        ({"type": "invoice"}, "type: Must be one of: accountStatement, tradeConfirmation, taxSlip, agreement."),
         ({"title": ""}, "title: "),
         ({"createdAt": "2026-02-28"}, "createdAt "),
         ({"createdAt": "2999-01-01T00:00:00Z"}, "createdAt must not be more than five minutes ahead"),

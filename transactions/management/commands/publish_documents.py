@@ -1,18 +1,19 @@
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
-from partners.json_rules import text
+from partners.json_rules import choice, text
 from partners.models import Partner
 from partners.refusals import RefusedError
 from transactions.documents.file_types import content_type_of
 from transactions.documents.publishing import StorageError, UnreadableError, digest_of, publish
 from transactions.imports.conversions import UNKNOWN_PARTNER, UNKNOWN_USER
-from transactions.imports.lines import LineError, created_at_of, external_id_of, parse_record, slug_of
+from transactions.imports.lines import LineError, created_at_of, external_id_of, json_rule, parse_record, slug_of
 from transactions.management.importing import LinesCommand
 from transactions.models import TITLE_LENGTH, Document, DocumentType
 from users.models import User
@@ -98,24 +99,11 @@ def _file(value: Any) -> str:
     return value
 
 
-def _type(value: Any) -> DocumentType:
-    if value not in DocumentType.values:
-        raise LineError(f"must be one of: {', '.join(DocumentType.values)}", "type", "notAllowed")
-    return DocumentType(value)
-
-
-def _title(value: Any) -> str:
-    try:
-        return text(value, shortest=1, longest=TITLE_LENGTH)
-    except ValidationError as error:
-        raise LineError(f"title: {error.message}") from None
-
-
 _RULES = {
     "partner": slug_of,
     "externalId": external_id_of,
     "file": _file,
-    "type": _type,
-    "title": _title,
+    "type": json_rule("type", partial(choice, among=DocumentType)),
+    "title": json_rule("title", partial(text, shortest=1, longest=TITLE_LENGTH)),
     "createdAt": created_at_of,
 }
