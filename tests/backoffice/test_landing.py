@@ -14,7 +14,6 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from backoffice import landing
 from partners.db import serving_role
 from partners.models import Mode, Partner
 from tests import factories
@@ -190,7 +189,7 @@ def test_days_begin_at_midnight_in_the_time_zone_of_compliance(db: None, monkeyp
     change = factories.StatusChangeFactory.create(user=factories.UserFactory.create())
     day = change.created_at.astimezone(ZoneInfo(settings.COMPLIANCE_TIME_ZONE)).date()
     for days, today in ((0, "1"), (1, "0")):
-        monkeypatch.setattr(landing.timezone, "localdate", lambda later=days: day + timedelta(days=later))
+        monkeypatch.setattr("django.utils.timezone.localdate", lambda later=days: day + timedelta(days=later))
         text = client_as("auditor").get(LANDING).content.decode()
         counts = re.findall(r'<dt>Decisions</dt><dd class="bo-value"><a href="[^"]*">(\d+)<', text)
         assert counts == [today, "1"]

@@ -43,6 +43,7 @@ def test_only_the_services_own_not_found_says_that_a_write_has_not_happened(
 ) -> None:
     script = shutil.copy(EXAMPLES / "go_live" / "step10_lost_response.sh", place.folder)
     gateway.faults = ["lost", of_the_look_up]
-    done = place.built(BASH).run(("bash", script), access.environment(PSI_BASE_URL=gateway.url, EXTERNAL_ID="nobody"))
+    environment = access.environment(PSI_BASE_URL=gateway.url, EXTERNAL_ID="nobody")
+    done = place.built(BASH).run(("bash", str(script)), environment)
     assert done.returncode == exit_status
     assert said in (done.stdout + done.stderr).decode()

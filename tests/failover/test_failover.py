@@ -282,7 +282,7 @@ def assert_nothing_is_lost(installation: Installation, notes: Notes) -> None:
         for value in written.values:
             assert history[written.user_id, value] == 1, (external_id, value)
         assert decided[external_id] >= written.decisions
-        assert conversions.keys() >= written.conversions.keys()
+        assert conversions.keys() >= set(written.conversions)
     assert set(decided.values()) <= {1}
     assert decided.keys() >= notes.staff_decisions
     assert set(conversions.values()) <= {1}

@@ -12,7 +12,7 @@ from users.staff_login.sign_ins import PASSWORD_CHANGED
 class Command(changepassword.Command):
     """Django's, with a line in the audit log that names the operator."""
 
-    def handle(self, *args: Any, **options: Any) -> str:
+    def handle(self, *args: Any, **options: Any) -> str | None:
         # In the transaction of the change.
         post_save.connect(record, sender=Staff)
         try:
