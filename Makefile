@@ -59,10 +59,11 @@ docs: $(DOCS_STAMP) ## the pages of /docs, in .local/site
 # Warnings are errors: a link without a target, an example that is not there.
 $(DOCS_STAMP): $(DOCS_SOURCES) | $(DEMO_STAMP)
 	@echo "Building the pages of /docs …"
-	@rm -rf .local/site
+	@rm -rf .local/site.new
 	@$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --fresh-env --builder dirhtml \
-	  --doctree-dir .local/doctrees -c docs_site docs_site/pages .local/site/docs
-	@$(BIN)/python -m whitenoise.compress --quiet .local/site
+	  --doctree-dir .local/doctrees -c docs_site docs_site/pages .local/site.new/docs
+	@$(BIN)/python -m whitenoise.compress --quiet .local/site.new
+	@rm -rf .local/site && mv .local/site.new .local/site
 	@touch $@
 
 demo: $(DEMO_STAMP) .env docs ## seeds, serves and calls the API; DEMO_EXIT=1 ends it after the calls
