@@ -13,7 +13,6 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from partners.db.audit import entry_trigger, register
-from partners.db.endings import WITH_USER, Ending
 from partners.db.indexes import newest_of_each_mode
 from partners.db.triggers import PermanentTrigger, append_only, json_object, stamped
 from partners.models import Partner
@@ -88,7 +87,6 @@ class UserRow(models.Model):
     recorded_at = models.DateTimeField(_("recorded at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
-    ending = WITH_USER
 
     class Meta:
         abstract = True
@@ -254,7 +252,6 @@ class ErasedFile(models.Model):
 
     # A trigger inserts, and `erase_due` deletes, as the owner.
     serving_privileges = ("SELECT",)
-    ending = Ending(expires="when the storage has deleted the file")
 
     def __str__(self) -> str:
         return self.storage_name
@@ -271,7 +268,6 @@ class DocumentWithdrawal(models.Model):
     created_at = models.DateTimeField(_("withdrawn at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
-    ending = WITH_USER
 
     class Meta:
         verbose_name = _("withdrawal")

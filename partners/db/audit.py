@@ -13,7 +13,6 @@ import pgtrigger
 from django.db import DEFAULT_DB_ALIAS, models, transaction
 
 from partners.db import statements
-from partners.db.endings import Ending
 from partners.db.history_context import PRESENT
 from partners.db.statements import Query
 from partners.db.triggers import (
@@ -34,8 +33,6 @@ COLUMNS: dict[str, Any] = {}
 
 # Who acts, by the names in the context, the first that is there; the kind of actor with it.
 _ACTORS = {"staff": "staff", "by": "staff", "operator": "operator", "partner": "partner"}
-_ENDS_WITH_ROW = Ending(expires="with the row", kept="who changed one that is there stays known")
-_HISTORY_ENDING = Ending(kept="who changed it stays known; no user is in it")
 # What the context has beside the actor.
 _CIRCUMSTANCES = ("operator", "command", "key", "requestId", "source", "reason")
 
@@ -167,7 +164,6 @@ def tracked(
                 # pghistory's own is a 32-bit integer.
                 "pgh_id": models.BigAutoField(primary_key=True),
                 "serving_privileges": ("SELECT",),
-                "ending": _ENDS_WITH_ROW if goes_with_row else _HISTORY_ENDING,
             },
             meta={
                 "default_permissions": (),

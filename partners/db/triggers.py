@@ -116,8 +116,8 @@ def refuse(message: str) -> str:
     return f"RAISE EXCEPTION '{message}' USING ERRCODE = 'integrity_constraint_violation';"
 
 
-# While a user is erased, the row that stays has no counts yet (users/sql/erase.sql): in no other transaction, and not
-# after the statement that inserted it. The depth: what else such a statement deletes by itself is refused.
+# While a user is erased, the row that stays has no counts yet (users/sql/users_erase.sql): in no other transaction, and
+# not after the statement that inserted it. The depth: what else such a statement deletes by itself is refused.
 IS_ERASING = "pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}')"
 
 

@@ -7,7 +7,6 @@ from django.db.models.fields.json import KeyTextTransform
 from django.utils.translation import gettext_lazy as _
 
 from partners.db.audit import register
-from partners.db.endings import Ending
 from partners.db.triggers import PermanentTrigger, append_only, refuse
 
 
@@ -45,12 +44,6 @@ class AuditEntry(models.Model):
 
     # The time is the database's.
     serving_privileges = ("SELECT", "INSERT (actor, actor_kind, action, object, detail)", "DELETE")
-    ending = Ending(
-        with_user=True,
-        where="object = ANY(ids)",
-        expires=f"what a sandbox partner did by itself, after {SANDBOX_DAYS} days",
-        kept="acts on anything else, and the erasures",
-    )
 
     class Meta:
         verbose_name = _("audit log entry")

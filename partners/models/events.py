@@ -10,7 +10,6 @@ from django.db.models import Func, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from partners.db.endings import Ending
 from partners.models.partner import Partner
 
 
@@ -47,12 +46,6 @@ class OutboxEntry(models.Model):
 
     # Triggers insert and EventFeed's functions delete, as the owner.
     serving_privileges = ("SELECT",)
-    # Those of several users lose the one (users/sql/erase.sql).
-    ending = Ending(
-        with_user=True,
-        where="partner_id = erased.partner_id AND erased.id = ALL(user_ids)",
-        expires="when the relay takes them",
-    )
 
     class Meta:
         verbose_name_plural = "outbox entries"
@@ -79,7 +72,6 @@ class Event(models.Model):
     position = models.BigIntegerField(_("position"))
 
     serving_privileges = ("SELECT",)
-    ending = Ending(with_user=True, where="user_id = erased.id", expires="after 30 days")
 
     class Meta:
         verbose_name = _("event")
@@ -110,7 +102,6 @@ class EventFeed(models.Model):
 
     serving_privileges = ("SELECT",)
     # They alone change feeds: code in the service can add no event, and hide none.
-    ending = Ending(kept="the numbers of the feed's ends")
     serving_functions = ("partners_place_events(bigint, bigint[])", "partners_purge_events(bigint, integer)")
 
     def __str__(self) -> str:

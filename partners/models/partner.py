@@ -12,7 +12,6 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from partners.db.audit import Labels, tracked
-from partners.db.endings import Ending
 from partners.db.triggers import PermanentTrigger, append_only, refuse
 from partners.rates import parse_rate
 
@@ -98,7 +97,6 @@ class Partner(models.Model):
 
     # What setup_database_roles grants the serving role.
     serving_privileges = ("SELECT", "INSERT", "UPDATE (name, enabled, rate_limit)")
-    ending = Ending(kept="a business, whose users it is")
 
     class Meta:
         verbose_name = _("partner")
@@ -220,9 +218,6 @@ class ApiKey(models.Model):
         "INSERT",
         "UPDATE (encrypted_secret, expires_at, revoked_at, last_used_at)",
         "DELETE",
-    )
-    ending = Ending(
-        expires="a year after its end, of a sandbox partner 30 days, with its history", kept="one that has not ended"
     )
 
     class Meta:

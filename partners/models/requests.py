@@ -3,11 +3,9 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from partners.db.endings import Ending
 from partners.models.partner import Partner
 
 # SQL of the canonical paths of a user.
-_OF_USER = "{0} = address OR starts_with({0}, address || '/')"
 
 
 class IdempotencyRecord(models.Model):
@@ -31,12 +29,6 @@ class IdempotencyRecord(models.Model):
         "UPDATE (fingerprint, method, path, status, body, location, completed_at)",
         "DELETE",
     )
-    # A registration is found by its Location, which is the user's path.
-    ending = Ending(
-        with_user=True,
-        where=f"partner_id = erased.partner_id AND ({_OF_USER.format('coalesce(location, path)')})",
-        expires="after 24 hours",
-    )
 
     class Meta:
         indexes = (models.Index(fields=("completed_at",), name="idempotency_completed_at"),)
@@ -56,11 +48,6 @@ class UsedSignature(models.Model):
     path = models.TextField(db_default="")
 
     serving_privileges = ("SELECT", "INSERT", "DELETE")
-    ending = Ending(
-        with_user=True,
-        where=f"partner_id = erased.partner_id AND ({_OF_USER.format('path')})",
-        expires="after 2 hours",
-    )
 
     class Meta:
         indexes = (models.Index(fields=("signed_at",), name="used_signature_signed_at"),)
@@ -92,7 +79,6 @@ class SandboxRequest(models.Model):
     diagnosis = models.JSONField(null=True)
 
     serving_privileges = ("SELECT", "INSERT", "DELETE")
-    ending = Ending(expires="after 24 hours; none of a real user")
 
     class Meta:
         verbose_name = _("sandbox request")

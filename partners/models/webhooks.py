@@ -10,7 +10,6 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from partners.db.audit import Labels, tracked
-from partners.db.endings import WITH_USER, Ending
 from partners.models.events import Event, EventType
 from partners.models.partner import Partner
 
@@ -83,7 +82,6 @@ class WebhookEndpoint(models.Model):
         ),
         "DELETE",
     )
-    ending = Ending(expires="once it is removed and its last delivery has gone")
 
     class Meta:
         verbose_name = _("webhook")
@@ -132,7 +130,6 @@ class WebhookSecret(models.Model):
     expires_at = models.DateTimeField(null=True)
 
     serving_privileges = ("SELECT", "INSERT", "UPDATE (encrypted_secret, expires_at)", "DELETE")
-    ending = Ending(expires="with its webhook")
 
     def __str__(self) -> str:
         return f"secret of {self.endpoint_id}"
@@ -180,7 +177,6 @@ class WebhookDelivery(models.Model):
         "UPDATE (state, attempts, attempt_count, next_attempt_at, leased_until, ended_at)",
         "DELETE",
     )
-    ending = WITH_USER._replace(expires="after 30 days")
 
     class Meta:
         verbose_name = _("webhook delivery")

@@ -19,7 +19,6 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from partners.db.audit import entry_trigger, insert_entry, register
-from partners.db.endings import WITH_USER, Ending
 from partners.db.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object
 from users.models.columns import basis_is_readable
 from users.models.staff import Staff
@@ -115,7 +114,6 @@ class ApprovalRule(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT",)
-    ending = Ending(kept="which moves took two people, and when")
 
     class Meta:
         verbose_name = _("approval rule")
@@ -222,7 +220,6 @@ class Proposal(models.Model):
         "INSERT",
         "UPDATE (state, ended_by_id, note)",
     )
-    ending = WITH_USER
 
     objects = ProposalQuerySet.as_manager()
 

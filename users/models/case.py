@@ -7,7 +7,6 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from partners.db.endings import WITH_USER
 from partners.db.triggers import append_only, stamped
 from users.models.staff import Staff
 from users.models.triggers import ACCESS_TRIGGERS, by_active_staff
@@ -58,7 +57,6 @@ class Claim(models.Model):
     claimed_at = models.DateTimeField(_("claimed at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT", "DELETE")
-    ending = WITH_USER
 
     class Meta:
         verbose_name = _("claim")
@@ -78,7 +76,6 @@ class CaseNote(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
-    ending = WITH_USER
 
     class Meta:
         verbose_name = _("case note")
@@ -123,7 +120,6 @@ class AccessRecord(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
-    ending = WITH_USER._replace(kept="exports of lists, which are no user's")
 
     class Meta:
         verbose_name = _("access record")

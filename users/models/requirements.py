@@ -17,7 +17,6 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from partners.db.audit import entry_trigger, register
-from partners.db.endings import WITH_USER
 from partners.db.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object
 from partners.events.outbox import insert_entry
 from partners.models import EventType
@@ -204,7 +203,6 @@ class Requirement(models.Model):
 
     serving_privileges = ("SELECT", "INSERT")
     serving_functions = ("users_requirement_state(uuid)",)
-    ending = WITH_USER
 
     objects = RequirementQuerySet.as_manager()
 
@@ -244,7 +242,6 @@ class RequirementResponse(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT (requirement_id, note, context, profile_event, created_at)")
-    ending = WITH_USER
 
     class Meta:
         verbose_name = _("response of the partner")
@@ -272,7 +269,6 @@ class RequirementClosure(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
-    ending = WITH_USER
 
     class Meta:
         verbose_name = _("closed requirement")

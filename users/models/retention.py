@@ -1,26 +1,21 @@
 """The clock of a user's records, holds, and what is left of a user that was erased: docs/operations.md, "Records".
 
-SQL here names tables of the apps above: what is erased is all that belongs to a user, whichever app has it.
+SQL here and in users/sql/users_erase.sql names tables of the apps above: what is erased is all that belongs to a user,
+whichever app has it.
 """
 
 import uuid
-from pathlib import Path
-from typing import Any
 
 import pgtrigger
-from django.apps import apps
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from partners.db import endings
-from partners.db.audit import entry_trigger, insert_entry, register
-from partners.db.endings import WITH_USER, Ending
-from partners.db.triggers import PermanentTrigger, append_only, json_object, refuse, stamped
-from partners.events import outbox
-from partners.models import EventType, Partner
+from partners.db.audit import entry_trigger, register
+from partners.db.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object, refuse, stamped
+from partners.models import Partner
 from users.models.staff import Staff
 from users.models.statuses import ENDED_STATUSES
 from users.models.triggers import by_active_staff
@@ -52,7 +47,8 @@ def due_at(user: str, years: str) -> str:
 _BY = "(SELECT username FROM users_staff WHERE id = NEW.by_id)"
 _HELD = register("user.held", _("User held"))
 _RELEASED = register("user.released", _("Hold released"))
-_ERASED = register("user.erased", _("User erased"))
+# users/sql/users_erase.sql adds its line.
+register("user.erased", _("User erased"))
 
 HOLD_TRIGGERS = [
     stamped("created_at"),
@@ -104,48 +100,6 @@ RELEASE_TRIGGERS = [
 ]
 
 
-class _ErasesUser(PermanentTrigger):
-    """Made from the register when a migration is made: the models of all apps are there only then."""
-
-    def render_func(self, model: Any) -> str:
-        template = (Path(__file__).parent.parent / "sql" / "erase.sql").read_text()
-        root = apps.get_model("users", "User")
-        return template.format(
-            identifiers=" UNION ALL ".join(endings.identifiers(root)),
-            deletions="\n".join(_deletion(one) for one in endings.deletions(root)),
-            event=outbox.insert_entry(
-                EventType.USER_ERASED,
-                source="(SELECT erased.*) AS u",
-                partner="u.partner_id",
-                user="u.id",
-                data={"externalId": "u.external_id", "userId": "u.id"},
-            ),
-            entry=insert_entry(
-                f"'{_ERASED}'",
-                object="NEW.user_id::text",
-                detail=json_object(
-                    {
-                        "partner": "(SELECT slug FROM partners_partner WHERE id = NEW.partner_id)",
-                        "dueAt": outbox.wire_time("NEW.due_at"),
-                        "rows": "counts",
-                    }
-                ),
-                actor=_BY,
-            ),
-        )
-
-
-def _deletion(one: endings.Deletion) -> str:
-    statements = "\n".join(
-        f"DELETE FROM {one.table} WHERE {condition};\n"
-        "GET DIAGNOSTICS deleted = ROW_COUNT; counted := counted + deleted;"
-        for condition in one.conditions
-    )
-    return f"""counted := 0;
-{statements}
-IF counted > 0 THEN counts := counts || jsonb_build_object('{one.table}', counted); END IF;"""
-
-
 ERASURE_TRIGGERS = [
     by_active_staff("by_id"),
     PermanentTrigger(
@@ -172,20 +126,7 @@ ERASURE_TRIGGERS = [
             RETURN NEW;
         """,
     ),
-    _ErasesUser(
-        name="erases",
-        when=pgtrigger.After,
-        operation=pgtrigger.Insert,
-        declare=[
-            ("erased", "users_user%ROWTYPE"),
-            ("ids", "text[]"),
-            ("address", "text"),
-            ("deleted", "bigint"),
-            ("counted", "bigint"),
-            ("counts", "jsonb"),
-            ("named", "jsonb"),
-        ],
-    ),
+    FunctionTrigger(name="erases", when=pgtrigger.After, operation=pgtrigger.Insert, function="users_erase"),
     PermanentTrigger(
         name="counted_once",
         when=pgtrigger.Before,
@@ -212,7 +153,6 @@ class Hold(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
-    ending = WITH_USER
 
     class Meta:
         verbose_name = _("hold")
@@ -235,7 +175,6 @@ class HoldRelease(models.Model):
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     serving_privileges = ("SELECT", "INSERT")
-    ending = WITH_USER
 
     class Meta:
         verbose_name = _("released hold")
@@ -249,7 +188,7 @@ class HoldRelease(models.Model):
 
 
 class Erasure(models.Model):
-    """What is left of a user: its insert by the owner erases the user, or is refused (users/sql/erase.sql).
+    """What is left of a user: its insert by the owner erases the user, or is refused (users/sql/users_erase.sql).
 
     Triggers set the partner, the times and `rows`: how many there were of each table.
     """
@@ -267,7 +206,6 @@ class Erasure(models.Model):
     rows = models.JSONField(_("rows"), db_default=models.Value({}, models.JSONField()), editable=False)
 
     serving_privileges = ("SELECT",)
-    ending = Ending(kept="that there was a user, and when its records ended")
 
     class Meta:
         verbose_name = _("erased user")

@@ -11,7 +11,6 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from partners.db.audit import Labels, tracked
-from partners.db.endings import Ending
 from partners.db.triggers import PermanentTrigger, refuse
 
 # Of staff: two addresses are one only where they differ in the case of these letters.
@@ -39,7 +38,6 @@ class Staff(AbstractUser):
 
     # Never deleted: decisions refer to it.
     serving_privileges = ("SELECT", "INSERT", "UPDATE")
-    ending = Ending(kept="who decided stays known")
 
     class Meta:
         verbose_name = _("staff member")

@@ -14,7 +14,6 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from partners.db.endings import WITH_USER
 from partners.db.indexes import newest_of_each_mode
 from partners.db.triggers import InsertEvent, UpdateEvent, append_only
 from partners.json_rules import has_visible_character
@@ -99,7 +98,6 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
         f"UPDATE ({', '.join((*PROFILE_COLUMNS, *FOLDED_COLUMNS))})",
     )
     serving_functions = ("users_postal_code_fits(text, text, text)",)
-    ending = WITH_USER
 
     class Meta:
         verbose_name = _("user")
@@ -215,7 +213,6 @@ class UserEvent(
     )
 
     serving_privileges = ("SELECT",)
-    ending = WITH_USER
 
     def __str__(self) -> str:
         return f"{capfirst(self.change)} {self.pgh_id}"
@@ -279,7 +276,6 @@ class StatusChange(models.Model):
             " waiting_since, partner_id, is_sandbox, created_at, common_maker)"
         ),
     )
-    ending = WITH_USER
 
     class Meta:
         verbose_name = _("decision")
@@ -294,7 +290,7 @@ class StatusChange(models.Model):
                 name="status_change_by_day",
             ),
             *newest_of_each_mode("status_change", "created_at", "id"),
-            # The filter of decisions by flag; whose flags name a user who is erased (users/sql/erase.sql).
+            # The filter of decisions by flag; whose flags name a user who is erased (users/sql/users_erase.sql).
             GinIndex(OpClass(F("basis__riskFlags"), "jsonb_path_ops"), name="status_change_risk_flags"),
         )
         constraints = (

@@ -1,0 +1,166 @@
+-- The only function that erases a user: the trigger after the insert of a row of users_erasure, which the serving role
+-- may not insert. The trigger before it has locked the user, and refused one that is not due or is held.
+--
+-- While `rows` is empty, the triggers that refuse DELETE let this function pass (partners/db/triggers.py). The row is
+-- in no other transaction then, and has its counts before the statement that inserted it ends.
+CREATE OR REPLACE FUNCTION users_erase() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    erased users_user%ROWTYPE;
+    -- The identifiers by which the audit log names what is erased, as texts.
+    ids text[];
+    address text;
+    context jsonb;
+    counts jsonb := '{}';
+    named jsonb;
+    n bigint;
+    more bigint;
+BEGIN
+    SELECT * INTO erased FROM users_user WHERE id = NEW.user_id;
+    -- Waits for deliveries that are being made of the user's events (partners/webhooks/fan_out.py skips what is locked).
+    PERFORM FROM partners_webhookendpoint WHERE partner_id = erased.partner_id ORDER BY id FOR NO KEY UPDATE;
+    ids := ARRAY(SELECT erased.id::text
+       UNION ALL SELECT id::text FROM users_hold WHERE user_id = erased.id
+       UNION ALL SELECT id::text FROM users_proposal WHERE user_id = erased.id
+       UNION ALL SELECT id::text FROM users_requirement WHERE user_id = erased.id
+       UNION ALL SELECT document_id::text FROM transactions_document WHERE user_id = erased.id);
+    -- The path as requests have it in its canonical form: each byte but the unreserved ones as %XX.
+    address := '/v1/users/' || (
+        SELECT string_agg(
+                   CASE WHEN letter ~ '^[A-Za-z0-9_.~/-]$' THEN letter
+                        ELSE regexp_replace(upper(encode(convert_to(letter, 'UTF8'), 'hex')), '(..)', '%\1', 'g') END,
+                   '' ORDER BY place)
+          FROM regexp_split_to_table(erased.external_id, '') WITH ORDINALITY AS letters (letter, place));
+
+    -- What refers to other rows goes before them.
+    DELETE FROM users_requirementclosure
+     WHERE requirement_id IN (SELECT id FROM users_requirement WHERE user_id = erased.id);
+    GET DIAGNOSTICS n = ROW_COUNT;
+    DELETE FROM users_requirementclosure
+     WHERE decision_id IN (SELECT id FROM users_statuschange WHERE user_id = erased.id);
+    GET DIAGNOSTICS more = ROW_COUNT;
+    counts := counts || jsonb_build_object('users_requirementclosure', n + more);
+
+    DELETE FROM users_requirementresponse
+     WHERE requirement_id IN (SELECT id FROM users_requirement WHERE user_id = erased.id);
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('users_requirementresponse', n);
+
+    DELETE FROM users_requirement WHERE user_id = erased.id;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('users_requirement', n);
+
+    DELETE FROM users_statuschange WHERE user_id = erased.id;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('users_statuschange', n);
+
+    DELETE FROM users_proposal WHERE user_id = erased.id;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('users_proposal', n);
+
+    DELETE FROM users_casenote WHERE user_id = erased.id;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('users_casenote', n);
+
+    DELETE FROM users_claim WHERE user_id = erased.id;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('users_claim', n);
+
+    DELETE FROM users_accessrecord WHERE user_id = erased.id;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('users_accessrecord', n);
+
+    DELETE FROM users_holdrelease WHERE hold_id IN (SELECT id FROM users_hold WHERE user_id = erased.id);
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('users_holdrelease', n);
+
+    DELETE FROM users_hold WHERE user_id = erased.id;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('users_hold', n);
+
+    DELETE FROM transactions_documentwithdrawal
+     WHERE document_id IN (SELECT id FROM transactions_document WHERE user_id = erased.id);
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('transactions_documentwithdrawal', n);
+
+    DELETE FROM transactions_document WHERE user_id = erased.id;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('transactions_document', n);
+
+    DELETE FROM transactions_conversion WHERE user_id = erased.id;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('transactions_conversion', n);
+
+    DELETE FROM partners_webhookdelivery
+     WHERE event_id IN (SELECT id FROM partners_event WHERE user_id = erased.id);
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('partners_webhookdelivery', n);
+
+    DELETE FROM partners_event WHERE user_id = erased.id;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('partners_event', n);
+
+    DELETE FROM partners_outboxentry WHERE partner_id = erased.partner_id AND erased.id = ALL(user_ids);
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('partners_outboxentry', n);
+
+    -- A registration is found by its Location, which is the user's path.
+    DELETE FROM partners_idempotencyrecord
+     WHERE partner_id = erased.partner_id
+       AND (coalesce(location, path) = address OR starts_with(coalesce(location, path), address || '/'));
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('partners_idempotencyrecord', n);
+
+    DELETE FROM partners_usedsignature
+     WHERE partner_id = erased.partner_id AND (path = address OR starts_with(path, address || '/'));
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('partners_usedsignature', n);
+
+    DELETE FROM partners_auditentry WHERE object = ANY(ids);
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('partners_auditentry', n);
+
+    DELETE FROM django_admin_log WHERE object_id = ANY(ids);
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('django_admin_log', n);
+
+    DELETE FROM users_userevent WHERE pgh_obj_id = erased.id;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('users_userevent', n);
+
+    DELETE FROM users_user WHERE id = erased.id;
+    counts := counts || jsonb_build_object('users_user', 1);
+
+    -- The risk flags of others name it as somebody of the same name or address: their number stays.
+    named := jsonb_build_array(
+        jsonb_build_object('data', jsonb_build_object('userIds', jsonb_build_array(erased.id))));
+    UPDATE users_statuschange SET basis = replace(basis::text, to_json(erased.id)::text, 'null')::jsonb
+     WHERE basis -> 'riskFlags' @> named;
+    UPDATE users_proposal SET basis = replace(basis::text, to_json(erased.id)::text, 'null')::jsonb
+     WHERE basis -> 'riskFlags' @> named;
+    -- Entries of a statement about several users, such as an import's: the others keep theirs.
+    UPDATE partners_outboxentry entry
+       SET (user_ids, external_ids, times, size) = (
+           SELECT array_agg(of_user), array_agg(external_id), array_agg(time), count(*)
+             FROM unnest(entry.user_ids, entry.external_ids, entry.times) AS rows (of_user, external_id, time)
+            WHERE of_user <> erased.id)
+     WHERE partner_id = erased.partner_id AND erased.id = ANY(user_ids);
+
+    SELECT jsonb_object_agg(name, value) INTO counts FROM jsonb_each(counts) AS each (name, value) WHERE value <> '0';
+    UPDATE users_erasure SET rows = counts WHERE user_id = NEW.user_id;
+    INSERT INTO partners_outboxentry (partner_id, type, user_ids, data)
+    VALUES (erased.partner_id, 'user.erased', ARRAY[erased.id],
+            jsonb_build_object('externalId', erased.external_id, 'userId', erased.id));
+    context := coalesce(nullif(current_setting('pghistory.context_metadata', true), ''), '{}')::jsonb;
+    INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)
+    VALUES ((SELECT username FROM users_staff WHERE id = NEW.by_id), 'staff', 'user.erased', NEW.user_id::text,
+            jsonb_strip_nulls(jsonb_build_object(
+                'operator', context ->> 'operator',
+                'command', context ->> 'command',
+                'partner', (SELECT slug FROM partners_partner WHERE id = NEW.partner_id),
+                'dueAt', to_char(NEW.due_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+                'rows', counts)));
+    RETURN NULL;
+END
+$$;
+REVOKE ALL ON FUNCTION users_erase FROM PUBLIC;
