@@ -28,9 +28,7 @@ from backoffice.audit.entries import (
 )
 from backoffice.audit.objects import About, objects_of
 from backoffice.exports import downloads, spreadsheets
-from backoffice.lists.badges import icon_and_text
-from backoffice.lists.cells import brief
-from backoffice.lists.date_formatting import moment
+from backoffice.lists.cells import brief, icon_and_text, moment
 from backoffice.lists.filters import SinceFilter, UntilFilter
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.users.user_filters import users_found, warn_of_cut

@@ -10,10 +10,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from backoffice.access import staff_of
-from backoffice.case.ask_confirmation import confirmation
 from backoffice.case.forms import NoteForm, moves
 from backoffice.case.proposal_panel import panel_of
-from backoffice.case.requirement_forms import AskForm, ask_templates, preview
+from backoffice.case.requirement_forms import AskForm, ask_templates, confirmation, preview
 from backoffice.case.requirement_panel import requirements_of
 from backoffice.case.timeline import MAX_SHOWN, MORE, SHOWN, timeline
 from backoffice.list_urls import QUEUE, url_for

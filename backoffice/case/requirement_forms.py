@@ -6,21 +6,63 @@ from datetime import timedelta
 from typing import Any
 
 from django import forms
+from django.core import signing
 from django.core.exceptions import ValidationError
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
-from backoffice.case.requirement_templates import TEMPLATES, Template
 from partners.refusals import RefusedError
 from users.api.requirement_serializers import RequirementSerializer
-from users.models import Requirement, RequirementCode
+from users.models import Requirement, RequirementCode, Staff, User
 from users.models.columns import PROFILE_COLUMNS
 from users.models.requirements import CLOSURE_NOTE_LENGTH, MESSAGE_LENGTH
 from users.profile.labels import LABELS
 from users.requirements.requirements import DEFAULT_DUE_DAYS, check_message
 
 DUE_DAYS = (7, 14, 30)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The beginning of a request. message: in English. fields: columns of the profile; none: a note answers it."""
+
+    message: str
+    fields: tuple[str, ...] = ()
+
+    @property
+    def meaning(self) -> str:
+        """The message in the reader's language."""
+        return gettext(self.message)
+
+
+_ADDRESS = ("address_line1", "city", "postal_code", "province", "country")
+
+TEMPLATES: Mapping[RequirementCode, Template] = {
+    RequirementCode.NAME_UNCLEAR: Template(
+        gettext_noop("Please confirm the first and last name as they are on the user's identity document."),
+        ("first_name", "last_name"),
+    ),
+    RequirementCode.DATE_OF_BIRTH_UNCLEAR: Template(
+        gettext_noop("Please confirm the date of birth as it is on the user's identity document."), ("date_of_birth",)
+    ),
+    RequirementCode.ADDRESS_UNCLEAR: Template(
+        gettext_noop("Please confirm the home address of the user, with its postal code."), _ADDRESS
+    ),
+    RequirementCode.OCCUPATION_UNCLEAR: Template(
+        gettext_noop("Please tell us the occupation of the user more precisely."), ("occupation",)
+    ),
+    RequirementCode.EMAIL_UNCLEAR: Template(
+        gettext_noop("Please confirm an email address at which the user can be reached."), ("email",)
+    ),
+    RequirementCode.PURPOSE_OF_USE: Template(
+        gettext_noop("Please tell us in a note what the user will use the account for.")
+    ),
+    RequirementCode.SOURCE_OF_FUNDS: Template(
+        gettext_noop("Please tell us in a note where the money that the user converts comes from.")
+    ),
+    RequirementCode.OTHER: Template(""),
+}
 
 
 class AskForm(forms.Form):
@@ -97,19 +139,11 @@ def meaning_of(template: Template) -> str:
     return template.meaning if template.message and template.meaning != template.message else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """The second step: what the partner will read, if it is sent now. as_json: by the name of the member."""
+def preview(form: AskForm) -> dict[str, Any]:
+    """The second step of a valid form: what the partner will read, if it is sent now. as_json: by the member's name.
 
-    as_json: Mapping[str, Any]
-    # What it means in the reader's language; empty where that is English, or the message is the person's own.
-    meaning: str
-    code_label: Any
-    field_labels: tuple[Any, ...]
-
-
-def preview(form: AskForm) -> Preview:
-    """The second step of a valid form."""
+    meaning: in the reader's language; empty where that is English, or the message is the person's own.
+    """
     asked, now = form.requirement(), timezone.now()
     columns = [column for column in PROFILE_COLUMNS if column in asked["fields"]]
     due_at = now + timedelta(days=asked["due_in_days"])
@@ -118,12 +152,12 @@ def preview(form: AskForm) -> Preview:
     fields: Mapping[str, Any] = RequirementSerializer().fields  # type: ignore[assignment]
     shown = {name: fields[name] for name in ("code", "fields", "message", "dueAt")}
     template = TEMPLATES[RequirementCode(asked["code"])]
-    return Preview(
-        {name: field.to_representation(field.get_attribute(requirement)) for name, field in shown.items()},
-        meaning_of(template) if requirement.message == template.message else "",
-        RequirementCode(asked["code"]).label,
-        tuple(LABELS[column] for column in columns),
-    )
+    return {
+        "as_json": {name: field.to_representation(field.get_attribute(requirement)) for name, field in shown.items()},
+        "meaning": meaning_of(template) if requirement.message == template.message else "",
+        "code_label": RequirementCode(asked["code"]).label,
+        "field_labels": [LABELS[column] for column in columns],
+    }
 
 
 class CloseForm(forms.Form):
@@ -135,3 +169,29 @@ class CloseForm(forms.Form):
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, requirement_id: object = "") -> None:
         super().__init__(data, auto_id=f"close-{requirement_id}-%s")
+
+
+# The second step: what is sent is what the person saw, signed by the page that showed it
+
+MAX_SECONDS = 15 * 60
+_SALT = "backoffice.case.requirement_forms"
+
+
+def confirmation(form: AskForm, *, user: User, staff: Staff) -> str:
+    """The signature of a valid form's second step, for one person and one user."""
+    return signing.dumps(_content(form, user, staff), salt=_SALT, compress=True)
+
+
+def check_confirmed(form: AskForm, *, user: User, staff: Staff, signed: str) -> None:
+    """Raises RefusedError unless the second step showed this person this requirement within MAX_SECONDS."""
+    try:
+        shown = signing.loads(signed, salt=_SALT, max_age=MAX_SECONDS)
+    except signing.BadSignature:
+        shown = None
+    if shown != _content(form, user, staff):
+        raise RefusedError(gettext("See what the partner will read before you send it; it may be sent for 15 minutes."))
+
+
+def _content(form: AskForm, user: User, staff: Staff) -> list[object]:
+    asked = form.requirement()
+    return [str(user.pk), staff.pk, asked["code"], sorted(asked["fields"]), asked["message"], asked["due_in_days"]]

@@ -9,7 +9,7 @@ from django.db.models import Prefetch
 from django.utils import timezone
 
 from backoffice.case.requirement_forms import CloseForm
-from backoffice.lists.change_origin import made_by, made_through
+from backoffice.lists.cells import made_by, made_through
 from users.decisions.changes import FieldChange
 from users.decisions.decision_basis import HISTORY_PERMISSION
 from users.models import Requirement, RequirementResponse, RequirementState, Staff, User, UserEvent

@@ -6,8 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from backoffice.case.actions import CaseAction, case_page
-from backoffice.case.ask_confirmation import check_confirmed
-from backoffice.case.requirement_forms import AskForm, CloseForm
+from backoffice.case.requirement_forms import AskForm, CloseForm, check_confirmed
 from users.models import RequirementCode
 from users.requirements import requirements
 

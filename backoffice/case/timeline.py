@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from backoffice.lists.change_origin import made_by, made_through
+from backoffice.lists.cells import made_by, made_through
 from backoffice.lists.waiting_time import format_open_time
 from users.decisions.changes import FieldChange, differences
 from users.decisions.decision_basis import HISTORY_PERMISSION, Basis, display

@@ -26,7 +26,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from psycopg.errors import QueryCanceled
 
-from backoffice.lists.date_formatting import date_column
+from backoffice.lists.cells import date_column
 
 if TYPE_CHECKING:
     _ModelAdmin = admin.ModelAdmin[Any]

@@ -1,14 +1,23 @@
-"""The cells of lists: people, texts of which a wide list shows the first lines, and identifiers."""
+"""The cells of lists and pages: people, texts, identifiers, badges, dates and times, and the origins of changes."""
 
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
 from uuid import UUID
 
+from django.contrib import admin
+from django.core.exceptions import FieldDoesNotExist
+from django.db.models import DateTimeField, Model
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from users.models import User
+from users.profile.labels import display_moment
 
 _ID_SHOWN = 8
+_ACTORS = ("partner", "staff", "operator")
 
 
 def user_link(user: User) -> str:
@@ -51,3 +60,85 @@ def short_id(value: UUID | str, *, url: str = "") -> str:
         copied=_("Copied"),
         copy=_("Copy %(id)s") % {"id": text},
     )
+
+
+def badge(text: Any, kind: str) -> str:
+    """A coloured label. kind: good, warning, bad or off."""
+    return format_html('<span class="bo-badge bo-{}">{}</span>', kind, text)
+
+
+def icon_and_text(icon: str, text: object) -> str:
+    """A text after an icon that screen readers skip."""
+    return format_html('<span class="material-symbols-outlined" aria-hidden="true">{}</span>{}', icon, text)
+
+
+def moment(value: datetime | None, *, seconds: bool = False) -> str:
+    """A date and time as <time>, in the current time zone with its name; UTC is in the title."""
+    if value is None:
+        return "–"
+    utc = value.astimezone(UTC)
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        utc.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        utc.strftime("%Y-%m-%d %H:%M:%S UTC"),
+        display_moment(value, seconds=seconds),
+    )
+
+
+def _date_column(model: type[Model], name: Any) -> Any:
+    """A column of an admin's lists and pages: a date and time as `moment` shows it, any other column as it is."""
+    try:
+        field = model._meta.get_field(name)  # noqa: SLF001 - Django's public name for it
+    except FieldDoesNotExist:
+        return name
+    if not isinstance(field, DateTimeField):
+        return name
+
+    @admin.display(description=field.verbose_name, ordering=name)
+    def column(row: Any) -> str:
+        return moment(getattr(row, name))
+
+    # The name of the column in Django's pages.
+    column.__name__ = name
+    return column
+
+
+# Cached, since Django compares columns by identity.
+date_column: Callable[[Any, Any], Any] = cache(_date_column)
+
+
+# The origin of a change, from the context that partners/db/history_context.py records with it
+
+
+def made_by(context: Mapping[str, str] | None) -> str:
+    """The partner, the staff member, or the operator of a command; a dash where the context names none."""
+    values = context or {}
+    return next((values[name] for name in _ACTORS if values.get(name)), "–")
+
+
+def made_through(context: Mapping[str, str] | None) -> str:
+    """The rest of the context: a key, a request's id, a command; empty where there is none."""
+    return ", ".join(_parts(context or {}))
+
+
+def _parts(context: Mapping[str, str]) -> Iterator[str]:
+    for name, value in context.items():
+        kind, _separator, request_id = value.partition(" ") if name == "source" else (name, "", value)
+        if not value or name in _ACTORS:
+            continue
+        if kind in {"request", "requestId"}:
+            yield _("request %(id)s") % {"id": request_id}
+        elif name == "key":
+            yield _("key %(key)s") % {"key": value}
+        else:
+            yield value if name in {"source", "command"} else f"{name} {value}"
+
+
+def origin(context: Mapping[str, str] | None) -> str:
+    """A cell with `made_through`, which a click shows."""
+    return on_click(made_through(context))
+
+
+def on_click(text: str) -> str:
+    """A cell with a text for investigations, such as a request's id, which a click shows."""
+    return format_html('<details class="bo-more"><summary>{}</summary>{}</details>', _("Show"), text) if text else "–"

@@ -14,7 +14,7 @@ from django.urls import reverse
 from unfold.enums import ActionVariant
 
 from backoffice.lists.bounded_lists import BackOfficeAdmin
-from backoffice.lists.date_formatting import date_column
+from backoffice.lists.cells import date_column
 
 TABLE_ROWS = 50
 _VIEW_AUDIT_LOG = "partners.view_auditentry"

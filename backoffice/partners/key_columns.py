@@ -10,8 +10,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 
-from backoffice.lists.badges import badge
-from backoffice.lists.date_formatting import moment
+from backoffice.lists.cells import badge, moment
 from partners.models import ApiKey, AuditEntry
 
 # A key should be rotated by then: by now too many people and backups have had it.

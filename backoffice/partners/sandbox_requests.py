@@ -5,8 +5,7 @@ from typing import Any
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from backoffice.lists.badges import badge
-from backoffice.lists.date_formatting import moment
+from backoffice.lists.cells import badge, moment
 from backoffice.lists.pages import TABLE_ROWS, Table
 from partners import request_log
 from partners.models import Partner, SandboxRequest

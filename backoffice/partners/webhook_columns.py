@@ -10,8 +10,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from backoffice.lists.badges import badge
-from backoffice.lists.date_formatting import moment
+from backoffice.lists.cells import badge, moment
 from backoffice.lists.pages import Table
 from partners.models import DeliveryState, Partner, WebhookDelivery, WebhookEndpoint
 from partners.webhooks import endpoints

@@ -15,8 +15,8 @@ from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.enums import ActionVariant
 
 from backoffice.lists.bounded_lists import column_name
+from backoffice.lists.cells import moment
 from backoffice.lists.confirmed_actions import Act, ConfirmedAction, IssuingAction, show_once, verify_second_factor
-from backoffice.lists.date_formatting import moment
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
 from backoffice.partners.webhook_columns import (
     delivery_state,

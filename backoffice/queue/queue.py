@@ -15,8 +15,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter, RelatedDropdownFilter
 
 from backoffice.access import staff_of
-from backoffice.lists.badges import badge, icon_and_text
-from backoffice.lists.date_formatting import moment
+from backoffice.lists.cells import badge, icon_and_text, moment
 from backoffice.queue import tabs
 from backoffice.users import user_filters as filters
 from backoffice.users.case_actions import (

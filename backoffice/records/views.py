@@ -3,23 +3,55 @@
 from http import HTTPStatus
 from uuid import UUID
 
+from django import forms
 from django.contrib import admin
 from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from backoffice.access import staff_of
 from backoffice.case.actions import CaseAction, say_taken
-from backoffice.records.forms import DueForm, HoldForm
 from users.models import Hold, User
+from users.models.retention import HOLD_REASON_LENGTH
 from users.records import holds
 from users.records.retention import first_due_users
 
 VIEW_DUE = "users.view_due_for_erasure"
 # Rows of the list; the command retention_report has all.
 MAX_SHOWN = 200
+
+
+class HoldForm(forms.Form):
+    """The reason of a hold, or of its release."""
+
+    reason = forms.CharField(
+        label=gettext_lazy("Reason"),
+        max_length=HOLD_REASON_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 3, "class": "bo-input"}),
+    )
+
+
+class DueForm(forms.Form):
+    """How far the list looks ahead."""
+
+    days = forms.TypedChoiceField(
+        label=gettext_lazy("Due"),
+        coerce=int,
+        choices=(
+            (0, gettext_lazy("now")),
+            (30, gettext_lazy("within 30 days")),
+            (90, gettext_lazy("within 90 days")),
+            (365, gettext_lazy("within a year")),
+        ),
+        required=False,
+    )
+
+    def days_ahead(self) -> int:
+        """The number of days; 0 for any other text."""
+        return int(self.cleaned_data.get("days") or 0) if self.is_valid() else 0
 
 
 class PlaceHold(CaseAction):

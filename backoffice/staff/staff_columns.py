@@ -10,8 +10,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from backoffice.lists.badges import badge
-from backoffice.lists.date_formatting import moment
+from backoffice.lists.cells import badge, moment
 from backoffice.lists.filters import ChoiceFilter
 from users.models import Staff
 from users.staff.role_names import in_words

@@ -19,9 +19,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from backoffice.access import request_id_of, staff_of
 from backoffice.exports.views import packs_page
-from backoffice.lists.badges import badge, icon_and_text
-from backoffice.lists.cells import labelled
-from backoffice.lists.date_formatting import moment
+from backoffice.lists.cells import badge, icon_and_text, labelled, moment
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.lists.waiting_time import AgeState, age_of
 from backoffice.users.user_filters import mode_of, sees_identity, warn_of_cut

@@ -12,10 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, RelatedDropdownFilter
 
 from backoffice.access import record_access
-from backoffice.lists import change_origin
-from backoffice.lists.badges import badge
-from backoffice.lists.cells import brief, case_link, user_link
-from backoffice.lists.date_formatting import moment
+from backoffice.lists import cells
+from backoffice.lists.cells import badge, brief, case_link, moment, user_link
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.users.decision_filters import (
     DecidedSinceFilter,
@@ -181,11 +179,11 @@ class UserEventAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("by"))
     def made_by(self, event: Any) -> str:
-        return change_origin.made_by(event.pgh_context)
+        return cells.made_by(event.pgh_context)
 
     @admin.display(description=_("origin"))
     def origin(self, event: Any) -> str:
-        return change_origin.origin(event.pgh_context)
+        return cells.origin(event.pgh_context)
 
 
 @admin.register(AccessRecord)
@@ -217,7 +215,7 @@ class AccessRecordAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("request"))
     def origin(self, record: AccessRecord) -> str:
-        return change_origin.on_click(record.request_id)
+        return cells.on_click(record.request_id)
 
     @admin.display(description=_("detail"))
     def detail_text(self, record: AccessRecord) -> str:

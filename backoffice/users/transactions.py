@@ -21,9 +21,7 @@ from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
 
 from backoffice.access import record_access
 from backoffice.exports.downloads import too_many_downloads
-from backoffice.lists.badges import badge
-from backoffice.lists.cells import labelled
-from backoffice.lists.date_formatting import moment
+from backoffice.lists.cells import badge, labelled, moment
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table
 from backoffice.users.user_filters import ModeFilter, mode_of, users_found
 from partners.models import AuditEntry, Partner

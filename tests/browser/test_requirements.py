@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from backoffice.case.requirement_templates import TEMPLATES
+from backoffice.case.requirement_forms import TEMPLATES
 from tests import factories
 from tests.browser.cases import Register, open_decision
 from tests.browser.screenshots import move_back

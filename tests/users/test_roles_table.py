@@ -16,8 +16,7 @@ from django.db.transaction import atomic, set_rollback
 from django.test import Client
 from pytest_django import Settings
 
-from backoffice.case.ask_confirmation import confirmation
-from backoffice.case.requirement_forms import AskForm
+from backoffice.case.requirement_forms import AskForm, confirmation
 from partners.authentication import keys
 from partners.db import history_context
 from partners.models import ApiKey, AuditEntry, DeliveryState, Partner, WebhookDelivery, WebhookEndpoint, WebhookSecret

@@ -17,7 +17,7 @@ from django.utils import timezone, translation
 
 from backoffice.case import page as case_page
 from backoffice.case import requirement_panel, timeline
-from backoffice.case.requirement_templates import TEMPLATES
+from backoffice.case.requirement_forms import TEMPLATES
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of, hidden_version, words

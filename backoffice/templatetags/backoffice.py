@@ -1,0 +1,106 @@
+"""The tags and filters of the back office's templates: breadcrumbs, bands, who can help at the login, and values."""
+
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django import template
+from django.conf import settings
+from django.contrib.admin import ChoicesFieldListFilter
+from django.contrib.admin.views.main import ChangeList
+from django.template.context import RequestContext
+from django.utils.html import conditional_escape
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext as _
+
+from backoffice.lists.cells import moment
+from partners.models import ApiKey, Partner, WebhookDelivery, WebhookEndpoint
+from users.models import Hold, User, UserEvent
+from users.records.holds import in_force
+from users.staff.staff_access import administrators
+
+register = template.Library()
+register.filter("moment", moment)
+
+MAX_NAMES = 5
+
+
+@register.simple_tag(takes_context=True)
+def breadcrumbs(context: RequestContext) -> list[dict[str, str]]:
+    """The line of the sidebar that the page belongs to, and the page; Unfold's begin with the name of the Django app.
+
+    The page's name is `page_name` of the context, or the row, or the title.
+    """
+    groups = context.get("sidebar_navigation") or []
+    here = [item for group in groups for item in group["items"] if item["active"]]
+    crumbs = [{"title": str(item["title"]), "link": item["link"]} for item in here[:1]]
+    row = context.get("original")
+    name = context.get("page_name") or (row if row and not isinstance(row, str) else context.get("title"))
+    # The page of the sidebar's line itself has no link to it.
+    above = [] if crumbs and str(name) == crumbs[0]["title"] else crumbs
+    return [*above, {"title": str(name or ""), "link": ""}]
+
+
+@register.simple_tag
+def status_choices(changelist: ChangeList) -> list[Any]:
+    """The choices of the list's filter by status."""
+    status = next(one for one in changelist.filter_specs if isinstance(one, ChoicesFieldListFilter))
+    return list(status.choices(changelist))
+
+
+@register.inclusion_tag("backoffice/sandbox_band.html")
+def sandbox_band(row: Any) -> dict[str, Any]:
+    """Say that a row belongs to a sandbox partner; nothing for other rows. row: also a user, or none."""
+    if not _is_sandbox(row):
+        return {"text": ""}
+    is_partners = isinstance(row, (Partner, ApiKey, WebhookEndpoint, WebhookDelivery))
+    return {
+        "text": _("Sandbox: the users of this partner are not real.")
+        if is_partners
+        else _("Sandbox: this user is not real.")
+    }
+
+
+@register.inclusion_tag("backoffice/held_band.html")
+def held_band(row: Any) -> dict[str, Any]:
+    """Say that the records of the user of a row are held; nothing for other rows. row: also a user, or none."""
+    user_id = row.pk if isinstance(row, User) else row.pgh_obj_id if isinstance(row, UserEvent) else None
+    user_id = user_id or getattr(row, "user_id", None)
+    return {"is_held": isinstance(user_id, UUID) and in_force(Hold.objects.filter(user=user_id)).exists()}
+
+
+def _is_sandbox(row: Any) -> bool:
+    """Whether a row is sandbox, or its user, partner or webhook."""
+    if (known := getattr(row, "is_sandbox", None)) is not None:
+        return bool(known)
+    owner = next((owner for name in ("user", "partner", "endpoint") if (owner := getattr(row, name, None))), None)
+    return owner is not None and _is_sandbox(owner)
+
+
+@register.simple_tag
+def sign_in_methods() -> dict[str, Any]:
+    """The name of the company's provider, if any, and whether passwords are for all accounts."""
+    return {
+        "provider": settings.STAFF_OIDC_ISSUER and settings.STAFF_OIDC_NAME,
+        "password": settings.STAFF_PASSWORD_LOGIN,
+    }
+
+
+@register.simple_tag(name="administrators")
+def names_of_administrators() -> list[str]:
+    """The names of at most MAX_NAMES administrators; superusers only where there is nobody else."""
+    found = list(administrators())
+    people = [staff for staff in found if not staff.is_superuser] or found
+    return [staff.get_full_name() or staff.get_username() for staff in people[:MAX_NAMES]]
+
+
+@register.filter
+def cell(value: Any) -> Any:
+    """A cell of a table: a date and time by `moment`, any other value as it is."""
+    return moment(value) if isinstance(value, datetime) else value
+
+
+@register.filter
+def breakable(value: str) -> SafeString:
+    """Text whose line may end after an @, so that a long e-mail address breaks there and not within a word."""
+    return mark_safe(conditional_escape(value).replace("@", "@<wbr>"))  # noqa: S308 - escaped just before
