@@ -111,7 +111,7 @@ def _decisions() -> Iterator[dict[str, Any]]:
                 (labelled(label, intcomma(counts[outcome])), f"{url}&to_status__exact={outcome}")
                 for outcome, label in OUTCOMES.items()
             ],
-            "share": _("%(number)s\u00a0%%") % {"number": 100 * counts["in_time"] // counts["waited"]}
+            "share": _("%(number)s%%") % {"number": 100 * counts["in_time"] // counts["waited"]}
             if counts["waited"]
             else "–",
         }
