@@ -8,9 +8,10 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 from django.db.utils import IntegrityError, ProgrammingError
 
-from partners.models import Mode, Partner
+from partners.models import Mode, Partner, WebhookEndpoint
 from tests import factories
 from tests.support.client import Response
+from tests.support.events import place_events
 from users.models import User, UserEvent
 
 HISTORY = (
@@ -112,20 +113,6 @@ def test_a_status_change_moves_only_as_the_contract_allows(user: User, status: s
             status,
             staff.pk,
         )
-
-
-def test_history_cannot_be_forged_by_its_trigger_on_another_table(user: User) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT proname FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid"
-            " WHERE tgrelid = 'users_user'::regclass AND tgname LIKE 'pgtrigger%%'"
-        )
-        functions = [name for (name,) in cursor.fetchall()]
-        cursor.execute("CREATE TEMPORARY TABLE mine (LIKE users_user)")
-    assert functions
-    for name in functions:
-        with pytest.raises(ProgrammingError, match="permission denied for function"):
-            run(f"CREATE TRIGGER forge AFTER INSERT ON mine FOR EACH ROW EXECUTE FUNCTION {name}()")
 
 
 def test_a_conversion_belongs_to_its_users_own_partner(user: User) -> None:
@@ -238,3 +225,27 @@ def test_no_two_documents_share_an_id_or_a_file(user: User, column: str) -> None
     first = factories.DocumentFactory.create(user=user)
     with pytest.raises(IntegrityError, match=column):
         factories.DocumentFactory.create(user=user, **{column: getattr(first, column)})
+
+
+def test_an_event_that_is_kept_cannot_be_purged(user: User) -> None:
+    factories.decide(user, "active")
+    place_events()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT purged FROM partners_purge_events(%s, 1000)", [user.partner_id])
+        assert cursor.fetchone() == (0,)
+
+
+@pytest.mark.parametrize("url", ["http://hooks.example.com/", "https://a@hooks.example.com/", "ftp://example.com", ""])
+def test_a_webhook_has_a_url_of_https(partner: Partner, url: str) -> None:
+    with pytest.raises(IntegrityError, match="webhook_url_https"), transaction.atomic():
+        WebhookEndpoint.objects.create(partner=partner, url=url)
+
+
+def test_a_decision_has_a_reason_that_is_not_blank(user: User) -> None:
+    with pytest.raises(DatabaseError, match="status_change_reason_given"):
+        run(
+            "INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason)"
+            " VALUES (%s, 'pendingCompliance', 'active', %s, E' \t\n')",
+            user.pk,
+            factories.StaffFactory.create().pk,
+        )

@@ -36,10 +36,6 @@ def module(language: Language) -> Path:
     return MODULES[".mjs" if language is NODE else ".py"]
 
 
-def test_it_is_small(module: Path) -> None:
-    assert len(module.read_text().splitlines()) <= 250
-
-
 def test_it_runs_nothing_by_itself(module: Path, language: Language, place: Workshop) -> None:
     text, place = module.read_bytes(), place.built(language)
     if language is NODE:

@@ -1,29 +1,15 @@
 """Simultaneous requests to two processes have one effect and one response."""
 
-import threading
 import uuid
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 from partners.models import IdempotencyRecord, Partner
 from tests import factories
-from tests.support.client import PartnerClient, Response, now
+from tests.support.at_once import at_once
+from tests.support.client import PartnerClient, now
 from users.models import User, UserEvent
 
 Clients = tuple[PartnerClient, PartnerClient]
-
-
-def at_once(count: int, send: Callable[[int], Response]) -> list[Response]:
-    """Calls `send` from so many threads, which all wait for the last one to be ready."""
-    barrier = threading.Barrier(count)
-
-    def run(number: int) -> Response:
-        barrier.wait()
-        return send(number)
-
-    with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(run, range(count)))
 
 
 def test_twenty_duplicates_under_one_key_give_one_user_and_one_answer(clients: Clients, partner: Partner) -> None:

@@ -138,10 +138,13 @@ def test_writes_go_on_and_take_effect_once(
     assert partner.users.get(external_id=user).city == "City 15"
 
 
-def test_a_stored_response_is_replayed(api: PartnerClient, partner: Partner, alter: Alter) -> None:
+def test_a_stored_response_is_looked_up_and_replayed(api: PartnerClient, partner: Partner, alter: Alter) -> None:
     body, key = factories.user_body(), str(uuid.uuid4())
     first = api.post("/v1/users", body, key=key)
     assert often(lambda: api.post("/v1/users", body, key=key)) == {201}
+    assert often(lambda: api.get(f"/v1/idempotency-keys/{key}")) == {200}
     alter("partners_idempotencyrecord", "location", "varchar(5000)")
+    alter("partners_idempotencyrecord", "path", "varchar(4000)")
+    assert often(lambda: api.get(f"/v1/idempotency-keys/{key}")) == {200}
     again = api.post("/v1/users", body, key=key)
     assert (again.status, again.body, again.header("Idempotent-Replayed")) == (201, first.body, "true")

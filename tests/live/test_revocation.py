@@ -1,11 +1,11 @@
 """Revoked keys and disabled partners are refused by the next request in each process."""
 
-from datetime import timedelta
+from collections.abc import Callable
 
-from django.utils import timezone
+import pytest
 
 from partners.authentication import keys
-from partners.models import ApiKey, Partner
+from partners.models import Partner
 from tests.support.client import PartnerClient
 
 Clients = tuple[PartnerClient, PartnerClient]
@@ -16,21 +16,17 @@ def statuses(clients: Clients) -> set[int]:
     return {clients[n % 2].get("/v1/ping").status for n in range(8)}
 
 
-def test_a_revoked_key_is_refused_from_the_next_request_on(clients: Clients, partner: Partner) -> None:
+@pytest.mark.parametrize(
+    "withdraw",
+    [
+        lambda partner: keys.revoke(partner.api_keys.get()),
+        lambda partner: Partner.objects.filter(pk=partner.pk).update(enabled=False),
+    ],
+    ids=["key revoked", "partner disabled"],
+)
+def test_a_key_is_refused_from_the_next_request_on(
+    clients: Clients, partner: Partner, withdraw: Callable[[Partner], object]
+) -> None:
     assert statuses(clients) == {200}
-    keys.revoke(partner.api_keys.get())
+    withdraw(partner)
     assert statuses(clients) == {401}
-
-
-def test_an_expired_key_is_refused(clients: Clients, partner: Partner) -> None:
-    assert statuses(clients) == {200}
-    ApiKey.objects.filter(partner=partner).update(expires_at=timezone.now() - timedelta(seconds=1))
-    assert statuses(clients) == {401}
-
-
-def test_a_disabled_partner_is_refused_until_it_is_enabled(clients: Clients, partner: Partner) -> None:
-    assert statuses(clients) == {200}
-    Partner.objects.filter(pk=partner.pk).update(enabled=False)
-    assert statuses(clients) == {401}
-    Partner.objects.filter(pk=partner.pk).update(enabled=True)
-    assert statuses(clients) == {200}

@@ -1,13 +1,11 @@
 """Django's development server gives the same responses as the production server."""
 
-import http.client
 import os
 import re
 import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
-from contextlib import closing
 from http.client import IncompleteRead
 from pathlib import Path
 
@@ -18,7 +16,6 @@ from partners.models import Mode, Partner
 from tests import factories
 from tests.live.conftest import Server, answering, free_port, production
 from tests.support.client import PartnerClient, over_http
-from tests.support.responses import assert_error
 from tests.support.timeouts import WAIT_SECONDS
 
 
@@ -61,14 +58,6 @@ def test_reads_and_writes(api: PartnerClient, partner: Partner) -> None:
     assert partner.users.get().city == "Ottawa"
 
 
-def test_errors_are_of_the_contracts_form(api: PartnerClient) -> None:
-    assert_error(api.get("/v1/users/nobody"), 404)
-    assert_error(api.get("/v1/nothing"), 404)
-    assert_error(api.get("/v1/ping", secret="another"), 401)
-    assert_error(api.post("/v1/users", {}), 400)
-    assert_error(api.send("OPTIONS", "/v1/ping"), 405)
-
-
 @pytest.mark.usefixtures("committed_partner")
 def test_a_lost_answer_breaks_the_connection_without_an_error_in_the_log(server: Server, log: Path) -> None:
     sandbox = factories.PartnerFactory.create(slug=f"lost-{uuid.uuid4()}", mode=Mode.SANDBOX)
@@ -80,15 +69,3 @@ def test_a_lost_answer_breaks_the_connection_without_an_error_in_the_log(server:
     lines = log.read_text()[written:]
     assert "status=502" in lines
     assert not re.search("error|Traceback", lines)
-
-
-def test_head_is_refused_without_a_body(server: Server) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=WAIT_SECONDS)
-    connection.request("HEAD", "/v1/ping")
-    with closing(connection), connection.getresponse() as response:
-        assert (response.status, response.read()) == (405, b"")
-
-
-def test_a_body_that_is_not_read_is_refused_too(api: PartnerClient) -> None:
-    assert_error(api.post("/v1/users", b" " * (64 * 1024 + 1)), 413)
-    assert_error(api.post("/v1/nothing", {}), 404)

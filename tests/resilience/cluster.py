@@ -2,18 +2,21 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
 from django.conf import settings
 
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer
 from tests.live.conftest import production
 from tests.support.client import PartnerClient, Transport
+from tests.support.timeouts import WAIT_SECONDS
 
 
 class Cluster:
@@ -53,6 +56,15 @@ class Cluster:
     def stop(self) -> None:
         """Stop as `pg_ctl stop -m fast` does."""
         self._server.leave()  # this process alone is in it
+
+    def kill(self) -> None:
+        """Kill every process of the server at once."""
+        server = psutil.Process(self.server_process())
+        processes = [server, *server.children()]
+        for process in processes:
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(signal.SIGKILL)
+        psutil.wait_procs(processes, timeout=WAIT_SECONDS)
 
     def start(self) -> None:
         """Start the server again."""

@@ -1,9 +1,10 @@
-"""The database stops and starts under load."""
+"""The database stops, or is killed, and starts under load: every error of libpq is a 503."""
 
 import os
 import socket
 import time
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
@@ -17,8 +18,9 @@ from tests.support.client import PartnerClient
 from tests.support.prompt import ANSWER_SECONDS, once_prompt
 from tests.support.watched import wait_until
 
-# LIVE_AWAY_SECONDS=10 for the long run.
+# LIVE_AWAY_SECONDS=10 and LIVE_KILLS=30 for the long run.
 AWAY_SECONDS = float(os.environ.get("LIVE_AWAY_SECONDS", "3"))
+KILLS = int(os.environ.get("LIVE_KILLS", "1"))
 # It is the sum of production's time-outs.
 PRODUCTION = {"DJANGO_SETTINGS_MODULE": "config.settings"}
 CREATED = "SELECT count(*) FROM users_user WHERE external_id = ANY(%s)"
@@ -42,7 +44,14 @@ def api(cluster: Cluster, server: Server) -> PartnerClient:
 
 
 def mixed(number: int) -> tuple[str, str, object]:
-    return ("GET", "/v1/ping", None) if number % 2 else ("POST", "/v1/users", factories.user_body())
+    """Return a read, an update or a create, by the client's number."""
+    requests: list[tuple[str, str, object]] = [
+        ("POST", "/v1/users", factories.user_body()),
+        ("GET", "/v1/ping", None),
+        ("GET", "/v1/users/ada/transactions", None),
+        ("PATCH", "/v1/users/ada", {"city": f"City {uuid.uuid4()}"}),
+    ]
+    return requests[number % 4]
 
 
 def assert_kept(cluster: Cluster, tally: Tally) -> None:
@@ -58,12 +67,21 @@ def all_is_well(tally: Tally) -> bool:
     return tally.statuses[503] == refused
 
 
-def test_a_database_that_stops_and_starts_under_load(cluster: Cluster, server: Server, api: PartnerClient) -> None:
+def stop(cluster: Cluster) -> None:
+    cluster.stop()
+    time.sleep(AWAY_SECONDS)
+
+
+@pytest.mark.parametrize("fault", [stop, *[Cluster.kill] * KILLS])
+def test_a_database_that_ends_and_starts_under_load(
+    cluster: Cluster, server: Server, api: PartnerClient, fault: Callable[[Cluster], None]
+) -> None:
+    api.post("/v1/users", factories.user_body(externalId="ada"))
+
     def slowest_of_an_outage() -> tuple[float, Tally]:
         with load(api, server.port, mixed, pause=0.01) as tally:
             wait_until(lambda: len(tally.created) >= 50)
-            cluster.stop()
-            time.sleep(AWAY_SECONDS)
+            fault(cluster)
             cluster.start()
             wait_until(lambda: all_is_well(tally))
         print(f"{dict(tally.statuses)}, slowest {tally.slowest:.2f} s")  # noqa: T201 - figures of a long run, shown with -s

@@ -23,7 +23,6 @@ from tests.factories import NOON
 from tests.live.conftest import Server, launch
 from tests.resilience.cluster import Cluster, own_cluster
 from tests.resilience.delivering import start_delivering
-from tests.resilience.test_database_killed import kill_server
 from tests.support import drift
 from tests.support.receiver import Authority, Receiver
 from tests.support.watched import wait_until
@@ -124,7 +123,7 @@ class Machine:
             killed.wait()
             self.deliverers.append(self._deliver())
         else:
-            kill_server(self.cluster)
+            self.cluster.kill()
             self.cluster.start()
 
     def stop(self) -> None:

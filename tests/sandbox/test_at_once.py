@@ -1,18 +1,16 @@
 """Simultaneous requests for a sandbox partner's own webhooks and keys: committed rows, and a connection each."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
 from unittest.mock import Mock
 
 import pytest
-from django.db import connection
 
 from partners.authentication import keys
 from partners.models import ApiKey, Partner, WebhookEndpoint
 from partners.webhooks import addresses, endpoints
 from sandbox import webhook_views
 from tests import factories
+from tests.support.at_once import at_once
 from tests.support.client import PartnerClient, Response
 from tests.support.timeouts import WAIT_SECONDS
 
@@ -28,20 +26,9 @@ def client(committed_sandbox: PartnerClient, monkeypatch: pytest.MonkeyPatch) ->
     return committed_sandbox
 
 
-def at_once(count: int, request: Callable[[], Response]) -> list[int]:
+def statuses(count: int, request: Callable[[], Response]) -> list[int]:
     """The statuses of requests that begin together, sorted."""
-    barrier = Barrier(count)
-
-    def run() -> int:
-        try:
-            connection.ensure_connection()
-            barrier.wait(WAIT_SECONDS)
-            return request().status
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(count) as pool:
-        return sorted(future.result() for future in [pool.submit(run) for _ in range(count)])
+    return sorted(at_once(count, lambda _: request().status))
 
 
 def partner_of(client: PartnerClient) -> Partner:
@@ -51,20 +38,20 @@ def partner_of(client: PartnerClient) -> Partner:
 def test_two_sixth_webhooks_at_once_make_no_six(client: PartnerClient) -> None:
     partner = partner_of(client)
     factories.WebhookEndpointFactory.create_batch(4, partner=partner)
-    assert at_once(4, lambda: client.post(WEBHOOKS, BODY)) == [201, 409, 409, 409]
+    assert statuses(4, lambda: client.post(WEBHOOKS, BODY)) == [201, 409, 409, 409]
     assert endpoints.endpoints_of(partner).count() == 5
 
 
 def test_one_of_two_removals_at_once_finds_the_webhook(client: PartnerClient) -> None:
     webhook = factories.WebhookEndpointFactory.create(partner=partner_of(client))
-    assert at_once(3, lambda: client.send("DELETE", f"{WEBHOOKS}/{webhook.pk}")) == [200, 404, 404]
+    assert statuses(3, lambda: client.send("DELETE", f"{WEBHOOKS}/{webhook.pk}")) == [200, 404, 404]
     assert WebhookEndpoint.objects.get(pk=webhook.pk).removed_at
 
 
 def test_one_of_two_rotations_at_once_without_an_overlap_ends_the_key(client: PartnerClient) -> None:
     partner = partner_of(client)
-    statuses = at_once(2, lambda: client.post("/v1/sandbox/api-keys/rotate", {"overlapHours": 0}))
-    assert statuses == [201, 401]
+    rotate = "/v1/sandbox/api-keys/rotate"
+    assert statuses(2, lambda: client.post(rotate, {"overlapHours": 0})) == [201, 401]
     assert ApiKey.objects.filter(partner=partner).count() == 2
 
 
@@ -77,5 +64,5 @@ def test_of_two_keys_that_revoke_each_other_at_once_one_stays(client: PartnerCli
         signer, prefix = next(requests)
         return signer.send("DELETE", f"/v1/sandbox/api-keys/{prefix}")
 
-    assert at_once(2, revoke) == [200, 401]
+    assert statuses(2, revoke) == [200, 401]
     assert [one.is_in_force for one in ApiKey.objects.filter(partner=partner_of(client))].count(True) == 1

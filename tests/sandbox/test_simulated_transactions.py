@@ -18,7 +18,7 @@ from partners.rfc_3339 import format_timestamp
 from tests import factories
 from tests.support.client import PartnerClient, Transport, now
 from tests.support.documents import folder
-from tests.support.responses import assert_error, failing_fields
+from tests.support.responses import assert_error, codes, failing_fields
 from transactions.models import Conversion, Document
 from users.models import StatusChange, User
 
@@ -43,10 +43,6 @@ def sandbox(db: None, transport: Transport) -> PartnerClient:
     client = factories.client_of(factories.PartnerFactory.create(mode=Mode.SANDBOX), transport)
     assert client.post("/v1/users", factories.user_body(externalId="ada")).status == 201
     return client
-
-
-def codes(response: Any) -> dict[str, str]:
-    return {error["field"]: error["code"] for error in assert_error(response, 400)["fieldErrors"]}
 
 
 def events(client: PartnerClient) -> list[dict[str, Any]]:
@@ -275,12 +271,6 @@ def test_nothing_is_there_for_live_partners(api: PartnerClient, partner: Partner
     models = (StatusChange, Conversion, Document, OutboxEntry, WebhookEndpoint)
     assert not any(model.objects.exists() for model in models)
     assert ApiKey.objects.filter(partner=partner).count() == 1
-
-
-def test_a_wrong_method_is_one_for_sandbox_partners(sandbox: PartnerClient) -> None:
-    response = sandbox.get(STATUS)
-    assert_error(response, 405)
-    assert response.header("Allow") == "POST"
 
 
 def test_a_wrong_method_comes_before_the_media_type_and_faults(sandbox: PartnerClient) -> None:

@@ -40,3 +40,8 @@ def failing_fields(response: Response, status: int = 400) -> list[str]:
     assert all(set(problem) == {"field", "message", "code"} and problem["message"] for problem in problems)
     assert {problem["code"] for problem in problems} <= FIELD_ERROR_CODES
     return [problem["field"] for problem in problems]
+
+
+def codes(response: Response) -> dict[str, str]:
+    """Return the codes of a bad_request's fieldErrors, by field."""
+    return {problem["field"]: problem["code"] for problem in assert_error(response, 400)["fieldErrors"]}

@@ -14,8 +14,9 @@ from partners.authentication import keys
 from partners.webhooks import addresses, delivering, endpoints
 from tests import factories
 from tests.support import drift
-from tests.support.client import PartnerClient, Response
+from tests.support.client import PartnerClient, Response, in_process
 from tests.support.documents import folder
+from tests.support.responses import failing_fields
 
 __all__ = ("folder",)
 
@@ -60,6 +61,21 @@ def test_every_response_of_every_operation_is_seen(
     walk_webhooks(sandbox)
     walk_keys(sandbox)
     assert sorted(declared - drift.SEEN) == [], "no test has seen these"
+
+
+METHODS = {"HEAD", "OPTIONS", "DELETE", "PUT", "TRACE", "CONNECT", "PROPFIND", "DISPATCH", "GET", "POST", "PATCH"}
+
+
+@pytest.mark.parametrize("path", drift.described().document["paths"])
+def test_a_method_that_is_not_described_is_not_allowed(sandbox: PartnerClient, path: str) -> None:
+    """Elsewhere than in the sandbox, whose paths are no live partner's, without a signature too."""
+    target = re.sub(r"{\w+}", str(uuid.uuid4()), path)
+    described = {method.upper() for method in drift.described().document["paths"][path]}
+    for method in METHODS - described:
+        is_signed = path.startswith(SANDBOX)
+        response = sandbox.send(method, target) if is_signed else in_process(method, target, {}, b"")
+        assert failing_fields(response, 405) == []
+        assert response.header("Allow") == ", ".join(sorted(described))
 
 
 def refuse_anything(sandbox: PartnerClient, live: PartnerClient, path: str, method: str, *, has_body: bool) -> None:

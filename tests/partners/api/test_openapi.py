@@ -1,6 +1,5 @@
 """The description of the API, docs/openapi.yaml: valid, complete and served."""
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Any, cast
@@ -47,18 +46,6 @@ def test_the_document_is_valid_openapi_3_1() -> None:
     OpenAPIV31SpecValidator(DOCUMENT).validate()
 
 
-def test_it_has_a_contact_and_a_licence() -> None:
-    assert DOCUMENT["info"]["contact"]["name"]
-    # With a name alone, linters warn.
-    assert set(DOCUMENT["info"]["license"]) == {"name", "identifier"}
-
-
-def test_generated_types_are_plain_objects() -> None:
-    # Generators make `unknown & {…}`, or a union of types, of these. An event is one of several.
-    combined = {"allOf", "anyOf", "oneOf"}
-    assert [name for name, schema in DOCUMENT["components"]["schemas"].items() if combined & set(schema)] == ["Event"]
-
-
 def patterns(node: Any) -> Iterator[str]:
     """Every `pattern` of the document."""
     if isinstance(node, dict):
@@ -78,25 +65,6 @@ def test_patterns_are_whole_and_of_every_dialect() -> None:
     for pattern in found:
         assert (pattern[0], pattern[-1]) == ("^", "$"), pattern
         assert not re.search(r"\\[uUpPkAzZ1-9]|\(\?(?!:)", pattern), pattern
-
-
-def test_formats_have_no_pattern_beside_them() -> None:
-    """Generated clients would apply it to a date that they have parsed, in a form of their own."""
-    schemas = json.dumps(DOCUMENT["components"]["schemas"])
-    assert '"format": "date-time"' in schemas
-    dated = [one for _, one in fields() if str(one.get("format", "")).startswith("date")]
-    assert [one for one in dated if "pattern" in one] == []
-
-
-def test_no_component_is_called_as_the_constructor_of_another() -> None:
-    """In Go, `NewWebhook` makes a `Webhook`."""
-    names = set(DOCUMENT["components"]["schemas"])
-    assert [name for name in names if name.startswith("New") and name.removeprefix("New") in names] == []
-
-
-def test_no_property_has_an_enumeration_of_its_own() -> None:
-    """Generators would number their types: it is a component, a text with known values beside it, or one value."""
-    assert [where for where, one in fields() if "enum" in one or "enum" in one.get("items", {})] == []
 
 
 def test_values_may_be_added_to_responses_but_for_error_and_status() -> None:
@@ -179,10 +147,6 @@ def test_every_field_has_a_description_in_words_and_an_example() -> None:
     bare = [where for where, one in found.items() if len(one.get("description", "").split()) < 2]
     assert bare == [], "without a description"
     assert [where for where, one in found.items() if not one.get("examples")] == [], "without an example"
-
-
-def test_every_component_has_a_description() -> None:
-    assert [name for name, one in DOCUMENT["components"]["schemas"].items() if not one.get("description")] == []
 
 
 def test_the_example_of_a_field_is_valid() -> None:
@@ -343,30 +307,29 @@ def test_a_body_that_the_schema_of_a_new_user_allows_is_accepted(api: PartnerCli
     assert api.post("/v1/users", body).status == 201
 
 
-@pytest.mark.parametrize("change", ["status", "header", "field", "no field", "media type", "path", "method"])
-def test_an_answer_that_is_not_described_is_noticed(change: str) -> None:
-    headers = {
-        "Content-Type": "application/json",
-        "X-Request-Id": "4b0c7d1e-58a3-4d0c-9f0e-2f6a3c1b7d55",
-        "Cache-Control": "no-store",
+NO_REQUEST = "4b0c7d1e-58a3-4d0c-9f0e-2f6a3c1b7d55"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"status": 202},
+        {"headers": {"Content-Type": "text/html", "X-Request-Id": NO_REQUEST, "Cache-Control": "no-store"}},
+        {"body": b'{"partner":"a"}'},
+        {"body": b'{"partner":"a","mode":"live","serverTime":"2026-01-15T10:30:00.000000Z","more":1}'},
+        {"target": "/v1/pong"},
+        {"method": "POST"},
+    ],
+    ids=str,
+)
+def test_an_answer_that_is_not_described_is_noticed(changed: dict[str, Any]) -> None:
+    response: dict[str, Any] = {
+        "method": "GET",
+        "target": "/v1/ping",
+        "status": 200,
+        "headers": {"Content-Type": "application/json", "X-Request-Id": NO_REQUEST, "Cache-Control": "no-store"},
+        "body": b'{"partner":"a","mode":"live","serverTime":"2026-01-15T10:30:00.000000Z"}',
     }
-    method, path, status = "GET", "/v1/ping", 200
-    body = b'{"partner":"a","mode":"live","serverTime":"2026-01-15T10:30:00.000000Z"}'
-    drift.check(method, path, status, headers, body)
-    match change:
-        case "status":
-            status = 202
-        case "header":
-            headers["X-Other"] = "1"
-        case "field":
-            body = body.replace(b"{", b'{"more":1,')
-        case "no field":
-            body = b'{"partner":"a"}'
-        case "media type":
-            headers["Content-Type"] = "text/html"
-        case "path":
-            path = "/v1/pong"
-        case "method":
-            method = "POST"
+    drift.check(**response)
     with pytest.raises(drift.DriftError):
-        drift.check(method, path, status, headers, body)
+        drift.check(**response | changed)

@@ -10,11 +10,8 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
 
 import pytest
-from django.db import connection
 from pytest_django.fixtures import Settings
 
 from partners import circuit_breaker
@@ -130,12 +127,6 @@ def test_beyond_the_limit_a_request_is_refused(api: PartnerClient, limit: Callab
     assert re.fullmatch(r"[1-9]\d*", response.header("Retry-After") or "")
     assert counts(response) == (0, int(response.header("Retry-After") or 0))
     assert int(response.header("Retry-After") or 0) <= 3600
-
-
-def test_a_refused_request_has_no_effect(api: PartnerClient, limit: Callable[[str], None], partner: Partner) -> None:
-    limit("1/hour")
-    assert [api.post("/v1/users", factories.user_body()).status for _ in range(2)] == [201, 429]
-    assert partner.users.count() == 1
 
 
 def test_after_the_window_requests_pass_again(api: PartnerClient, limit: Callable[[str], None], clock: Clock) -> None:
@@ -292,22 +283,3 @@ def test_a_redis_that_answers_again_is_counted_with_again(
     assert failures(caplog) == before + 2
     process.send_signal(signal.SIGCONT)
     wait_until(is_counted)
-
-
-def test_no_transaction_is_open_while_a_request_is_counted(
-    committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    in_transaction: list[bool] = []
-    allow_request = throttling.PartnerRateThrottle.allow_request
-
-    def look_and_allow(throttle: throttling.PartnerRateThrottle, *arguments: Any) -> bool:
-        in_transaction.append(connection.in_atomic_block)
-        return allow_request(throttle, *arguments)
-
-    monkeypatch.setattr(throttling.PartnerRateThrottle, "allow_request", look_and_allow)
-    api = factories.client_of(committed_partner, in_process)
-    api.post("/v1/users", factories.user_body(externalId="ada"), key=str(uuid4()))
-    for key in (str(uuid4()), None):
-        api.patch("/v1/users/ada", {"city": "Ottawa"}, key=key)
-    api.get("/v1/users/ada/transactions")
-    assert in_transaction == [False] * 4

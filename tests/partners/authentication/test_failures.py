@@ -61,7 +61,7 @@ def refusals() -> Counter[str]:
 
 @pytest.mark.parametrize(("cause", "attempt"), ATTEMPTS.values(), ids=ATTEMPTS)
 def test_each_cause_is_logged_and_counted_with_the_key_that_was_sent(
-    api: PartnerClient, cause: AuthenticationFailure, attempt: Attempt
+    api: PartnerClient, caplog: pytest.LogCaptureFixture, cause: AuthenticationFailure, attempt: Attempt
 ) -> None:
     prefix, before = keys.find(api.api_key).prefix, refusals()
     with capture_logs() as lines:
@@ -69,6 +69,7 @@ def test_each_cause_is_logged_and_counted_with_the_key_that_was_sent(
     assert [line["cause"] for line in lines if line["event"] == "unauthorized"] == [cause.value]
     assert [line["key"] for line in lines if line["event"] == "request"] == [prefix]
     assert refusals() - before == {cause.value: 1}
+    assert not any(hidden in f"{lines}{caplog.text}" for hidden in (api.secret, api.api_key))
 
 
 def test_an_update_that_is_sent_again_is_a_replay(api: PartnerClient, create_user: Callable[..., Response]) -> None:

@@ -1,22 +1,16 @@
 """Commands that issue, rotate, revoke and list API keys: docs/operations.md."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from partners.authentication import keys
 from partners.models import ApiKey, Partner
-from partners.refusals import RefusedError
 from partners.rfc_3339 import parse_timestamp
 from tests.support.client import PartnerClient, in_process
 from tests.support.commands import outcome, printed, refusal, run
-from tests.support.locks import wait_for_sessions
 
 
 def status_of(issued: dict[str, Any]) -> int:
@@ -100,31 +94,6 @@ def test_the_overlap_is_a_day_unless_asked_otherwise(partner: Partner) -> None:
     assert abs(old.expires_at - timezone.now() - timedelta(hours=24)) < timedelta(minutes=1)
 
 
-def test_of_two_rotations_at_once_one_is_refused(committed_partner: Partner) -> None:
-    key = keys.issue(partner=committed_partner).record
-
-    def rotate() -> None:
-        try:
-            keys.rotate(key, overlap=timedelta())
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as pool:
-        with transaction.atomic():
-            keys.rotate(key, overlap=timedelta())
-            second = pool.submit(rotate)
-            wait_for_sessions(1)
-        with pytest.raises(RefusedError, match="no longer in force"):
-            second.result()
-
-
-def test_without_an_overlap_the_old_key_is_refused_at_once(committed_partner: Partner) -> None:
-    old = outcome("issue_api_key", committed_partner.slug)
-    assert status_of(old) == 200
-    new = outcome("rotate_api_key", old["apiKey"], "--overlap-hours", "0")
-    assert (status_of(old), status_of(new)) == (401, 200)
-
-
 @pytest.mark.parametrize("hours", ["-1", "721"])
 def test_an_overlap_is_at_most_30_days(partner: Partner, hours: str) -> None:
     record = keys.issue(partner=partner).record
@@ -172,12 +141,3 @@ def test_no_list_shows_a_key_or_a_secret_again(partner: Partner, form: tuple[str
     assert issued.record.prefix in text
     hidden = (issued.api_key, issued.secret, issued.record.encrypted_secret, keys.digest(issued.api_key).hex())
     assert not [value for value in hidden if value in text]
-
-
-def test_however_many_keys_there_are_listing_them_is_two_queries(
-    partner: Partner, django_assert_num_queries: Callable[[int], CaptureQueriesContext]
-) -> None:
-    for _ in range(3):
-        keys.issue(partner=partner)
-    with django_assert_num_queries(2):
-        outcome("list_api_keys", partner.slug)

@@ -1,19 +1,13 @@
 """Commands that create, change and list partners: docs/operations.md."""
 
-from collections.abc import Callable
-
 import pytest
 from django.db import OperationalError
-from django.test.utils import CaptureQueriesContext
 
 from partners.authentication import keys
 from partners.management.commands import list_partners
 from partners.models import Partner
-from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.commands import outcome, printed, refusal, run
-
-QueryCounter = Callable[[int], CaptureQueriesContext]
 
 
 @pytest.mark.django_db
@@ -112,15 +106,6 @@ def test_partners_are_listed_in_aligned_columns(partner: Partner) -> None:
     heading, *rows = printed("list_partners").splitlines()
     (row,) = [row for row in rows if row.startswith(partner.slug)]
     assert row[heading.index("RATE LIMIT") :].startswith("1000000/minute")
-
-
-def test_however_many_partners_there_are_listing_them_is_one_query(
-    partner: Partner, django_assert_num_queries: QueryCounter
-) -> None:
-    for _ in range(3):
-        keys.issue(partner=factories.PartnerFactory.create())
-    with django_assert_num_queries(1):
-        outcome("list_partners")
 
 
 def test_a_database_that_does_not_answer_is_one_line(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> None:

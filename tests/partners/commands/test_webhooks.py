@@ -90,11 +90,6 @@ def test_a_list_says_how_webhooks_stand(endpoint: WebhookEndpoint) -> None:
     assert "failing" in printed("list_webhooks", endpoint.partner.slug)
 
 
-def test_a_partner_without_webhooks_is_said_to_have_none(partner: Partner) -> None:
-    assert listed(partner) == []
-    assert printed("list_webhooks", partner.slug) == f"Partner {partner.slug} has no webhooks.\n"
-
-
 def test_a_webhook_is_changed(endpoint: WebhookEndpoint) -> None:
     webhook_id = str(endpoint.pk)
     assert outcome("set_webhook", webhook_id, "--disable")["disabledReason"] == "staff"

@@ -1,6 +1,9 @@
 """The relay gives committed events their positions in the feeds of their partners."""
 
+from datetime import timedelta
+
 import pytest
+from django.db import transaction
 
 from partners.events import relay
 from partners.events.relay import Relay
@@ -75,3 +78,29 @@ def test_a_long_queue_makes_no_turn_longer(monkeypatch: pytest.MonkeyPatch) -> N
     (first,) = [node for node in nodes(found) if node["Node Type"] == "Limit"]
     (scan,) = first["Plans"]
     assert (scan["Index Name"], scan["Actual Rows"]) == ("outbox_of_partner", 5)
+
+
+def test_conversions_of_a_transaction_are_one_event_for_each_user() -> None:
+    ada, grace = UserFactory.create(), UserFactory.create()
+    for user, ahead in ((ada, 0), (grace, 0), (ada, -1), (ada, 1)):
+        ConversionFactory.create(user=user, created_at=NOON + timedelta(days=ahead))
+    Relay().assign_positions()
+
+    by_user = {event.user_id: event.data for event in Event.objects.all()}
+    assert by_user[ada.pk] == {
+        "externalId": ada.external_id,
+        "userId": str(ada.pk),
+        "count": 3,
+        "oldestCreatedAt": "2026-01-14T12:00:00.000000Z",
+        "newestCreatedAt": "2026-01-16T12:00:00.000000Z",
+    }
+    assert by_user[grace.pk]["count"] == 1
+    assert Event.objects.count() == 2
+
+
+def test_a_change_that_is_rolled_back_leaves_no_event() -> None:
+    user = UserFactory.create()
+    with transaction.atomic():
+        ConversionFactory.create(user=user)
+        transaction.set_rollback(True)
+    assert Relay().assign_positions() == 0

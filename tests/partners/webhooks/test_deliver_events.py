@@ -19,7 +19,6 @@ from partners.checks import check_deliverer
 from partners.events.relay import Relay
 from partners.models import (
     DeliveryState,
-    DisabledReason,
     Event,
     Partner,
     WebhookDelivery,
@@ -28,7 +27,7 @@ from partners.models import (
 )
 from partners.webhooks import delivering as delivering_module
 from partners.webhooks import endpoints
-from partners.webhooks.delivering import Deliverer, send_test
+from partners.webhooks.delivering import Deliverer
 from tests.conftest import database_url
 from tests.factories import StatusChangeFactory, UserFactory
 from tests.support.receiver import Authority, Receiver, Reply
@@ -216,31 +215,6 @@ def test_a_killed_process_loses_nothing(
     events = {str(one) for one in Event.objects.filter(partner=committed_partner).values_list("event_id", flat=True)}
     assert set(receiver.events()) == events
     assert len(receiver.requests) == 5
-
-
-def test_an_answer_of_gone_disables(
-    committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, delivering: Any
-) -> None:
-    endpoint, _ = add_endpoint(committed_partner, receiver)
-    receiver.reply = lambda _: Reply(410)
-    UserFactory.create(partner=committed_partner, status=Status.ACTIVE)
-    with delivering():
-        wait_until(lambda: WebhookEndpoint.objects.get(pk=endpoint.pk).disabled_reason == DisabledReason.GONE)
-    assert len(receiver.requests) == 1
-
-
-def test_a_test_is_sent_by_the_caller(
-    committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint
-) -> None:
-    endpoint, secret = add_endpoint(committed_partner, receiver)
-    endpoints.disable(endpoint)
-    assert send_test(endpoint=endpoint).status == 204
-    (request,) = receiver.requests
-    event = Webhook(secret).verify(request.body, request.headers)
-    assert (event["type"], event["data"]) == ("webhook.test", {"webhookId": str(endpoint.pk)})
-    delivery = endpoint.deliveries.get()
-    assert (delivery.state, delivery.attempt_count) == ("delivered", 1)
-    assert str(delivery.event_uuid) == event["eventId"]
 
 
 def test_it_goes_on_after_its_connection_was_lost(

@@ -2,21 +2,18 @@
 
 import base64
 import socket
-from collections.abc import Iterator
 from datetime import timedelta
-from threading import Barrier, Thread
 from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
-from django.db import connection
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from partners.models import DisabledReason, EventType, Partner, WebhookEndpoint, WebhookSecret
 from partners.refusals import RefusedError
 from partners.webhooks import endpoints
-from tests.factories import EventFactory, PartnerFactory, WebhookEndpointFactory, add_endpoint
+from tests.factories import EventFactory, WebhookEndpointFactory, add_endpoint
 from tests.support.webhook_secrets import secrets_in_force
 
 URL = "https://hooks.example.com/events"
@@ -76,34 +73,6 @@ def test_the_secrets_of_many_are_read_in_one_statement(
     with django_assert_num_queries(1):
         found = endpoints.secrets_by_endpoint({endpoint.pk for endpoint in added})
     assert found == {endpoint.pk: [secret] for endpoint, secret in added.items()}
-
-
-def test_two_that_are_added_at_once_are_not_one_too_many(committed_partner: Partner, committing: None) -> None:
-    WebhookEndpointFactory.create_batch(4, partner=committed_partner)
-    begin, refusals = Barrier(4), []
-
-    def add() -> None:
-        begin.wait()
-        try:
-            add_endpoint(partner=committed_partner, url=URL)
-        except RefusedError:
-            refusals.append(1)
-        finally:
-            connection.close()
-
-    threads = [Thread(target=add) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (len(refusals), committed_partner.webhooks.count()) == (3, 5)
-
-
-@pytest.fixture
-def committing(django_db_blocker: Any) -> Iterator[None]:
-    with django_db_blocker.unblock():
-        yield
-        connection.close()
 
 
 def test_types_are_kept_once_and_in_one_order(partner: Partner) -> None:
@@ -245,10 +214,3 @@ def test_a_secret_that_cannot_be_decrypted_signs_nothing(endpoint: WebhookEndpoi
     new = endpoints.rotate_secret(endpoint)
     endpoint.secrets.exclude(expires_at=None).update(encrypted_secret="lost")
     assert secrets_in_force(endpoint) == [new]
-
-
-def test_endpoints_of_partners_are_apart(endpoint: WebhookEndpoint) -> None:
-    other = PartnerFactory.create()
-    theirs = WebhookEndpointFactory.create(partner=other)
-    assert list(endpoints.endpoints_of(other)) == [theirs]
-    assert list(endpoints.endpoints_of(endpoint.partner)) == [endpoint]

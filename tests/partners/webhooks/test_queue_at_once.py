@@ -1,11 +1,6 @@
 """Several processes lease and make deliveries at once: contract, section 10."""
 
-from collections.abc import Callable
-from threading import Barrier, Thread
-from typing import Any
-
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from partners.events.relay import Relay
@@ -13,6 +8,7 @@ from partners.models import Partner, WebhookDelivery, WebhookEndpoint
 from partners.webhooks import fan_out, leases
 from partners.webhooks.results import Outcome, record_all
 from tests.factories import UserFactory, WebhookEndpointFactory
+from tests.support.at_once import at_once
 from users.models import Status
 
 pytestmark = pytest.mark.usefixtures("no_other_endpoint")
@@ -28,7 +24,7 @@ def test_sessions_at_once_lease_two_together(committed_endpoint: WebhookEndpoint
     Relay().assign_positions()
     fan_out.fan_out()
     for _ in range(5):
-        found = at_once(4, lambda: leases.lease(limit=10))
+        found = at_once(4, lambda _: leases.lease(limit=10))
         ids = [one.delivery_id for batch in found for one in batch]
         assert len(ids) == len(set(ids)) == 2
         assert WebhookDelivery.objects.exclude(leased_until=None).count() == 2
@@ -39,26 +35,5 @@ def test_sessions_at_once_lease_two_together(committed_endpoint: WebhookEndpoint
 def test_sessions_at_once_make_each_delivery_once(committed_endpoint: WebhookEndpoint) -> None:
     UserFactory.create_batch(20, partner=committed_endpoint.partner, status=Status.ACTIVE)
     Relay().assign_positions()
-    assert sum(at_once(4, fan_out.fan_out)) == 20
+    assert sum(at_once(4, lambda _: fan_out.fan_out())) == 20
     assert committed_endpoint.deliveries.count() == 20
-
-
-def at_once(count: int, function: Callable[[], Any]) -> list[Any]:
-    """Call a function in several sessions at once."""
-    results: list[Any] = []
-    barrier = Barrier(count)
-
-    def run() -> None:
-        try:
-            barrier.wait()
-            results.append(function())
-        finally:
-            connection.close()
-
-    threads = [Thread(target=run) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(results) == count
-    return results

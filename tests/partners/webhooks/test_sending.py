@@ -27,7 +27,7 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 from partners.webhooks import http_response, sending
 from partners.webhooks.leases import Lease
 from partners.webhooks.results import Outcome
-from partners.webhooks.sending import Sender, attempt_headers
+from partners.webhooks.sending import Sender
 from tests.support.receiver import Authority, Receiver, Reply
 from tests.support.timeouts import WAIT_SECONDS
 
@@ -153,20 +153,6 @@ def test_each_secret_in_force_signs(public: Receiver) -> None:
         Webhook(secret).verify(request.body, request.headers)
     with pytest.raises(WebhookVerificationError):
         Webhook("whsec_" + "C" * 43 + "=").verify(request.body, request.headers)
-
-
-def test_an_altered_byte_and_an_old_time_are_refused(public: Receiver) -> None:
-    attempt(public.url)
-    (request,) = public.requests
-    altered = request.body.replace(b"externalId", b"externalID")
-    with pytest.raises(WebhookVerificationError, match="signature"):
-        Webhook(SECRET).verify(altered, request.headers)
-    for header in ("webhook-id", "webhook-timestamp"):
-        with pytest.raises(WebhookVerificationError, match="signature"):
-            Webhook(SECRET).verify(request.body, request.headers | {header: str(int(time.time()) + 1)})
-    old = attempt_headers(event_id=uuid4(), at=datetime.now(UTC) - timedelta(minutes=6), body="{}", secrets=[SECRET])
-    with pytest.raises(WebhookVerificationError, match="too old"):
-        Webhook(SECRET).verify("{}", old)
 
 
 # Results
