@@ -9,7 +9,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from psycopg.errors import UndefinedTable
 
-from partners.models import RECEIVES_EVENTS, AuditEntry
+from partners.models import RECEIVES_EVENTS, AuditEntry, Mode
 from partners.monitoring.probes import TIMEOUT_SECONDS, Probe, Session, connect, ping_redis
 
 Source = Callable[[Session], Iterable[Metric]]
@@ -17,6 +17,17 @@ Source = Callable[[Session], Iterable[Metric]]
 _SESSIONS = """
     SELECT coalesce(state, 'unknown'), count(*) FROM pg_stat_activity
      WHERE datname = current_database() AND application_name ~ '^partner-service(-deliverer)?$' GROUP BY 1
+"""
+_DELIVERERS = """
+    SELECT count(*) FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name = 'partner-service-deliverer'
+"""
+# Of each enabled live partner whose keys all end. One that has ended counts too: the partner has none then.
+_ENDS_OF_KEYS = f"""
+    SELECT slug, extract(epoch FROM max(expires_at))::float8
+      FROM partners_apikey key JOIN partners_partner partner ON partner.id = partner_id
+     WHERE enabled AND mode = '{Mode.LIVE}' AND revoked_at IS NULL
+     GROUP BY slug HAVING bool_and(expires_at IS NOT NULL)
 """
 _FEED_LAG = """
     SELECT greatest(0, extract(epoch FROM now() - created_at))::float8 FROM partners_outboxentry ORDER BY id LIMIT 1
@@ -56,9 +67,17 @@ def _labelled(database: Session, name: str, text: str, label: str, statement: st
 
 def sessions(database: Session) -> list[Metric]:
     """The service's sessions with this database, those of other machines included."""
+    (deliverers,) = database.execute(_DELIVERERS).fetchone() or (0,)
     return [
-        _labelled(database, "psi_database_sessions", "The service's sessions with the database.", "state", _SESSIONS)
+        _labelled(database, "psi_database_sessions", "The service's sessions with the database.", "state", _SESSIONS),
+        GaugeMetricFamily("psi_event_deliverers", "Sessions of deliver_events.", value=deliverers),
     ]
+
+
+def keys(database: Session) -> list[Metric]:
+    """When the last API key of each enabled live partner ends, if it does."""
+    name = "psi_api_keys_end_timestamp_seconds"
+    return [_labelled(database, name, "When the partner's last API key ends.", "partner", _ENDS_OF_KEYS)]
 
 
 def feeds_and_purge(database: Session) -> list[Metric]:

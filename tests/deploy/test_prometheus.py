@@ -23,8 +23,8 @@ ALERTS: dict[str, Any] = {
     for group in yaml.safe_load((FOLDER / "alerts.yml").read_text())["groups"]
     for rule in group["rules"]
 }
-# Metrics of Prometheus, its client library and Patroni.
-OTHERS = re.compile(r"up|process_\w+|patroni_\w+")
+# Metrics of Prometheus, its client library, Patroni and exporters.
+OTHERS = re.compile(r"up|(process|patroni|node|probe|pgbackrest)_\w+")
 
 
 def documented() -> set[str]:
@@ -35,7 +35,9 @@ def documented() -> set[str]:
 
 
 def metrics_of(expression: str) -> set[str]:
-    names = set(re.findall(r"\b(psi_\w+|process_\w+|patroni_\w+|up)\b", re.sub(r'"[^"]*"', "", expression)))
+    names = set(
+        re.findall(r"\b((?:psi|process|patroni|node|probe|pgbackrest)_\w+|up)\b", re.sub(r'"[^"]*"', "", expression))
+    )
     return {re.sub(r"_(bucket|count|sum)$", "", name) for name in names}
 
 
@@ -77,7 +79,11 @@ def test_an_alert_links_a_chapter_that_exists(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "chapter", ["the-database-is-unreachable", "the-database-is-full", "redis-is-unreachable", "a-feed-stops"]
+    "chapter",
+    [
+        *("the-database-is-unreachable", "the-database-is-full", "redis-is-unreachable", "a-feed-stops"),
+        *("a-partners-key-ends", "the-certificate-ends", "a-disk-fills-up", "a-backup-is-old"),
+    ],
 )
 def test_chapters_about_an_incident_have_an_alert(chapter: str) -> None:
     assert any(rule["annotations"]["runbook_url"].endswith(f"#{chapter}") for rule in ALERTS.values())
@@ -113,3 +119,14 @@ def test_panels_do_not_overlap() -> None:
     ]
     assert len(taken) == len(set(taken))
     assert max(x for x, _ in taken) < 24
+
+
+def test_each_exporter_of_an_alert_is_scraped() -> None:
+    jobs = {one["job_name"] for one in yaml.safe_load((FOLDER / "prometheus.yml").read_text())["scrape_configs"]}
+    used = {
+        job
+        for rule in ALERTS.values()
+        for match in re.findall(r'job=~?"([^"]+)"', rule["expr"])
+        for job in match.split("|")
+    }
+    assert {"node", "blackbox", "pgbackrest"} <= used <= jobs

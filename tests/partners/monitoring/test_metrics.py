@@ -2,15 +2,22 @@
 
 import uuid
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
+import psycopg
 import pytest
+from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 from pytest_django.fixtures import Settings
 
-from partners.models import Partner
-from partners.monitoring.gauges import RedisCollector
+from partners.authentication.keys import issue
+from partners.db import serving_role
+from partners.models import Mode, Partner
+from partners.monitoring.gauges import RedisCollector, keys, sessions
+from partners.webhooks.delivering import APPLICATION_NAME
 from tests import factories
+from tests.conftest import database_url
 from tests.support.client import PartnerClient
 from tests.support.watched import Watched, wait_until, watched
 
@@ -102,3 +109,45 @@ def test_whether_redis_responds_is_shown_where_it_is_used(settings: Settings, ur
     settings.REDIS_URL = url
     samples = [sample for family in RedisCollector().collect() for sample in family.samples]
     assert [(sample.name, sample.value) for sample in samples] == [("psi_redis_up", value) for value in values]
+
+
+def test_whether_something_delivers_is_shown(committed_partner: Partner) -> None:
+    # A transaction sees the sessions as they were when it first looked.
+    with psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as database:
+        [deliverers] = [one for one in sessions(database) if one.name == "psi_event_deliverers"]
+        before = deliverers.samples[0].value
+        with psycopg.connect(database_url(serving_role.SERVING), application_name=APPLICATION_NAME):
+            [deliverers] = [one for one in sessions(database) if one.name == "psi_event_deliverers"]
+        assert deliverers.samples[0].value == before + 1
+
+
+def test_the_end_of_a_live_partners_last_key_is_shown(committed_partner: Partner) -> None:
+    slug = committed_partner.slug
+    sandbox = factories.PartnerFactory.create(mode=Mode.SANDBOX)
+    soon, later = timezone.now() + timedelta(days=3), timezone.now() + timedelta(days=30)
+    forever = issue(partner=committed_partner).record
+    first, _ = (issue(partner=partner, expires_at=soon).record for partner in (committed_partner, sandbox))
+    assert slug not in ends()
+    forever.revoked_at = timezone.now()
+    forever.save(update_fields=["revoked_at"])
+    assert ends()[slug] == soon
+    assert sandbox.slug not in ends()
+    second = issue(partner=committed_partner, expires_at=later).record
+    assert ends()[slug] == later
+    # One that is revoked is none, and one that has ended is still named.
+    second.revoked_at, first.expires_at = timezone.now(), timezone.now()
+    second.save(update_fields=["revoked_at"])
+    first.save(update_fields=["expires_at"])
+    assert ends()[slug] == first.expires_at
+    committed_partner.enabled = False
+    committed_partner.save(update_fields=["enabled"])
+    assert slug not in ends()
+
+
+def ends() -> dict[str, datetime]:
+    with psycopg.connect(database_url(serving_role.SERVING)) as database:
+        [metric] = keys(database)
+    return {
+        sample.labels["partner"]: datetime.fromtimestamp(sample.value, tz=timezone.get_default_timezone())
+        for sample in metric.samples
+    }
