@@ -370,7 +370,7 @@ def answer(requirement: Requirement, note: str = "As asked.") -> None:
     respond(requirement=requirement, user_status=requirement.user.status, note=note)
 
 
-def reopen(user: User, *, reason: str = REASON, reason_code: str = "") -> None:
+def reopen(user: User, *, reason: str = REASON, reason_code: str | None = None) -> None:
     """Have staff reject a pending user, for this reason, and reopen the case."""
     StatusChangeFactory.create(user=user, to_status=Status.REJECTED, reason=reason, reason_code=reason_code)
     StatusChangeFactory.create(user=user, to_status=Status.PENDING_COMPLIANCE)

@@ -53,10 +53,10 @@ class DecisionForm(forms.Form):
             raise ValidationError(_NOTE_REQUIRED)
         return note
 
-    def reason(self) -> dict[str, str]:
-        """Return `reason` (the note, or else the code's text) and `reason_code`; both empty if the form is invalid."""
+    def reason(self) -> dict[str, str | None]:
+        """Return `reason` (the note, or else the code's text) and `reason_code`; neither if the form is invalid."""
         if not self.is_valid():
-            return {"reason": "", "reason_code": ""}
+            return {"reason": "", "reason_code": None}
         code = self.cleaned_data["reason_code"]
         return {"reason": self.cleaned_data["note"] or self._reasons[code].text(), "reason_code": code}
 

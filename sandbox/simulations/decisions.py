@@ -12,7 +12,7 @@ ROLE = "reviewer"
 REASON = "Simulated by the partner."
 
 
-def simulate_decision(*, user: User, to_status: str, reason_code: str = "", request_id: str) -> StatusChange:
+def simulate_decision(*, user: User, to_status: str, reason_code: str | None = None, request_id: str) -> StatusChange:
     """Move the status of a sandbox user by the rules of section 8, in the name of the account `sandbox`.
 
     Raises RefusedError. Raises ValueError for a user who is real.

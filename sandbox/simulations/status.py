@@ -29,7 +29,7 @@ class SimulatedDecisionSerializer(StrictSerializer[Any]):
         source="reason_code",
         min_length=0,
         max_length=REASON_CODE_LENGTH,
-        default="",
+        required=False,
     )
 
 
@@ -62,7 +62,7 @@ class SimulatedStatus(SandboxUserView):
             simulate_decision(
                 user=user,
                 to_status=body["status"],
-                reason_code=body["reason_code"],
+                reason_code=body.get("reason_code"),
                 request_id=self.request.request_id,
             )
         except ReasonCodeError as error:

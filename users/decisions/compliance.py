@@ -72,20 +72,20 @@ def change_status(
     to_status: str,
     by: Staff,
     reason: str,
-    reason_code: str = "",
+    reason_code: str | None = None,
     source: str = "",
     expected_version: str | None = None,
     proposal: Proposal | None = None,
 ) -> StatusChange:
     """Move a user's status, record who did it, when and why, and end the claim on the case.
 
-    reason: 1 to 2000 characters. reason_code: one of the move's, or empty.
+    reason: 1 to 2000 characters. reason_code: one of the move's; None without one.
     source: the origin that the history names, such as a request's id or a command.
     expected_version: the `version_of` the user on which the person decided; None without a page.
     proposal: that `by` approves (users/decisions/proposals.py), where the move takes two people.
     Raises RefusedError, StaleError, User.DoesNotExist; nothing has changed then.
     """
-    reason, reason_code = reason.strip(), reason_code.strip()
+    reason = reason.strip()
     require_permission(by)
     with refused_by_database(), transaction.atomic():
         # Locked: of two decisions at once, the second is checked against the result of the first.
@@ -108,7 +108,7 @@ def change_status(
             to_status=to_status,
             by=by,
             reason=reason,
-            reason_code=reason_code,
+            reason_code=reason_code or "",
             proposal=proposal,
             basis=basis,
         )
@@ -174,10 +174,10 @@ def blocking_reason(user: User, to_status: str) -> str:
     ) % {"count": user.open_requirements}
 
 
-def check_reason_code(reason_code: str, present: str, to_status: str) -> None:
-    """Raises ReasonCodeError for a code that is neither one of the move's nor empty."""
+def check_reason_code(reason_code: str | None, present: str, to_status: str) -> None:
+    """Raises ReasonCodeError for a code that is not one of the move's, the empty one included; None is absent."""
     allowed = allowed_codes(Status(present), Status(to_status))
-    if reason_code and reason_code not in allowed:
+    if reason_code is not None and reason_code not in allowed:
         raise ReasonCodeError(_("Unknown reason code; one of: %(codes)s.") % {"codes": ", ".join(allowed)})
 
 

@@ -25,7 +25,7 @@ def propose(
     to_status: str,
     by: Staff,
     reason: str,
-    reason_code: str = "",
+    reason_code: str | None = None,
     source: str = "",
     expected_version: str | None = None,
 ) -> Proposal:
@@ -34,7 +34,7 @@ def propose(
     The arguments: see compliance.change_status.
     Raises RefusedError, also where no rule applies, and StaleError; nothing has changed then.
     """
-    reason, reason_code = reason.strip(), reason_code.strip()
+    reason = reason.strip()
     compliance.require_permission(by)
     with compliance.refused_by_database(), transaction.atomic():
         locked = compliance.lock(user.pk, expected_version=expected_version, by=by)
@@ -56,7 +56,7 @@ def propose(
             to_status=to_status,
             by=by,
             reason=reason,
-            reason_code=reason_code,
+            reason_code=reason_code or "",
             basis=basis,
         )
     return Proposal.objects.with_ends().get(pk=proposal.pk)
@@ -88,7 +88,7 @@ def approve(*, proposal_id: UUID, by: Staff, source: str = "", expected_version:
             to_status=proposal.to_status,
             by=by,
             reason=proposal.reason,
-            reason_code=proposal.reason_code,
+            reason_code=proposal.reason_code or None,
             source=source,
             expected_version=expected_version,
             proposal=proposal,

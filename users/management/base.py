@@ -61,7 +61,7 @@ class StatusMoveCommand(ServiceCommand):
         add_user(parser)
         parser.add_argument("status", metavar="STATUS", choices=Status.values, help="the new status")
         parser.add_argument("--reason", required=True, help="stored permanently")
-        parser.add_argument("--reason-code", default="", metavar="CODE", help="one of the move's, or absent")
+        parser.add_argument("--reason-code", metavar="CODE", help="one of the move's, or absent")
         add_by(parser, self.by_help)
         add_take_over(parser)
 
@@ -72,7 +72,7 @@ class StatusMoveCommand(ServiceCommand):
         with acting_on(user.pk, by=staff, take_over=take_over):
             return self.move(user=user, to_status=status, by=staff, **reason)
 
-    def move(self, *, user: User, to_status: str, by: Staff, reason: str, reason_code: str) -> Outcome:
+    def move(self, *, user: User, to_status: str, by: Staff, reason: str, reason_code: str | None) -> Outcome:
         """Move the status, or propose it. Raises RefusedError."""
         raise NotImplementedError
 

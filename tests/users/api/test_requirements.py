@@ -103,7 +103,7 @@ def test_the_partner_reads_the_reason_of_the_table(sandbox: PartnerClient, statu
     if status in {"suspended", "closed"}:
         assert move(sandbox, "active").status == 200
 
-    moved = move(sandbox, status, code)
+    moved = move(sandbox, status, code or None)
 
     reason = MOVES[status][code]
     user = shown(sandbox)
@@ -129,7 +129,7 @@ def test_status_changed_at_moves_with_the_status_alone(sandbox: PartnerClient) -
     assert move(sandbox, "active").json()["statusChangedAt"] > created["statusChangedAt"]
 
 
-@pytest.mark.parametrize("code", ["Verified", "duplicate", "any text"])
+@pytest.mark.parametrize("code", ["Verified", "duplicate", "any text", "", " "])
 def test_a_reason_code_of_the_sandbox_is_one_of_the_moves(sandbox: PartnerClient, code: str) -> None:
     """Refused in any other case, and nothing changes."""
     before = shown(sandbox)

@@ -137,7 +137,8 @@ def test_a_reason_is_required_and_bounded(decide: Decide, reviewer: str, reason:
 
 
 def test_a_reason_code_is_one_of_the_moves(decide: Decide, reviewer: str) -> None:
-    assert "one of: notVerified, duplicate" in refusal(*decide("rejected", reviewer, "--reason-code", "NO_ID"))
+    for code in ("NO_ID", "", " "):
+        assert "one of: notVerified, duplicate" in refusal(*decide("rejected", reviewer, "--reason-code", code))
     outcome(*decide("rejected", reviewer, "--reason-code", "duplicate"))
 
 

@@ -220,5 +220,6 @@ def test_a_command_that_is_refused_takes_nothing_over(user: User, first: Staff, 
 @pytest.mark.parametrize("command", ["propose_user_status", "change_user_status"])
 def test_a_reason_code_is_one_of_the_moves(user: User, first: Staff, command: str) -> None:
     arguments = (user.partner.slug, user.external_id, "active", "--reason", "x", "--by", first.username)
-    text = refusal(command, *arguments, "--reason-code", "verifed")
-    assert "Unknown reason code; one of: verified" in text
+    for code in ("verifed", ""):
+        text = refusal(command, *arguments, "--reason-code", code)
+        assert "Unknown reason code; one of: verified" in text

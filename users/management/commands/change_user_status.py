@@ -8,7 +8,7 @@ class Command(StatusMoveCommand):
     help = "Moves a user's status, with the rules and the history of the back office."
     by_help = "an active account that may decide"
 
-    def move(self, *, user: User, to_status: str, by: Staff, reason: str, reason_code: str) -> Outcome:
+    def move(self, *, user: User, to_status: str, by: Staff, reason: str, reason_code: str | None) -> Outcome:
         change = change_status(user=user, to_status=to_status, by=by, reason=reason, reason_code=reason_code)
         return Outcome(
             {
