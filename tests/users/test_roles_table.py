@@ -344,7 +344,7 @@ TABLE: tuple[Page | Action, ...] = (
         "Approve a proposal",
         at("/admin/cases/{w.proposal.user_id}/proposal/approve/"),
         DECIDERS,
-        lambda w: {"proposal": str(w.proposal.pk)},
+        lambda w: {"proposal": str(w.proposal.pk), "version": present_version(w.proposal.user)},
         lambda w: StatusChange.objects.filter(proposal=w.proposal).exists(),
     ),
     Action(
