@@ -53,6 +53,8 @@ def test_rows_are_not_removed(rows: None, table: str, statement: str) -> None:
         ("UPDATE users_user SET external_id = 'other'", "does not change"),
         ("UPDATE users_user SET created_at = now()", "does not change"),
         ("UPDATE users_user SET status = 'closed' WHERE status = 'active'", "moves by a row"),
+        ("UPDATE users_user SET status_since = status_since - interval '6 years'", "what its decision says"),
+        ("UPDATE users_user SET status_reason_code = 'duplicate'", "what its decision says"),
         ("UPDATE users_staff SET username = 'other'", "a name does not change"),
     ],
 )

@@ -74,6 +74,17 @@ USER_TRIGGERS = [
         condition=pgtrigger.Condition("OLD.status IS DISTINCT FROM NEW.status"),
         function="users_status_machine",
     ),
+    # The clock of retention and the rules of two people read them: they are what the history says, whoever writes.
+    PermanentTrigger(
+        name="status_kept",
+        when=pgtrigger.Before,
+        operation=pgtrigger.UpdateOf("status_since", "status_reason_code"),  # type: ignore[no-untyped-call]
+        condition=pgtrigger.Condition(
+            "OLD.status = NEW.status AND ROW(OLD.status_since, OLD.status_reason_code)"
+            " IS DISTINCT FROM ROW(NEW.status_since, NEW.status_reason_code)"
+        ),
+        func=refuse("Since when and why a user has its status is what its decision says."),
+    ),
     # updatedAt moves with every change of profile or status, and with nothing else, even within one clock tick.
     PermanentTrigger(
         name="touch",
