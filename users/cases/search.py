@@ -9,18 +9,17 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date
+from itertools import permutations
 from typing import Any
 from uuid import UUID
 
-from django.core.exceptions import ValidationError
 from django.db.models import BooleanField, Q, QuerySet
 from django.db.models.expressions import RawSQL
-from django.forms import DateField
 
 from partners.models import Mode
 from users.cases.modes import in_mode
 from users.models import User
-from users.profile.names import name_query
+from users.profile.names import fold, name_query
 
 # Limits on the matches of each kind: of those whose records are listed, and of those listed themselves.
 MAX_USERS_OF_RECORDS = 100
@@ -33,6 +32,13 @@ _DOMAIN = "SPLIT_PART(LOWER(email), '@', 2)"
 _LAST_CHARACTER = chr(0x10FFFF)
 # The first eight digits, which a case is named by, or more.
 _USER_ID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{0,4}){0,3}(?:-?[0-9a-f]{0,12})?")
+_YEAR, _ORDINAL = re.compile("[12][0-9]{3}"), re.compile("^([0-9]{1,2})(?:er|st|nd|rd|th)$")
+# Folded, in English and French.
+_MONTHS = (
+    *(("january", "janvier"), ("february", "fevrier"), ("march", "mars"), ("april", "avril"), ("may", "mai")),
+    *(("june", "juin"), ("july", "juillet"), ("august", "aout"), ("september", "septembre"), ("october", "octobre")),
+    *(("november", "novembre"), ("december", "decembre")),
+)
 _DOMAIN_NAME = re.compile(r"@?[^\s@]+\.[^\s@]+|@[^\s@]+")
 
 
@@ -103,20 +109,36 @@ def _prefixes(term: str, *, sees_identity: bool) -> Iterator[Any]:
     if _USER_ID.fullmatch(digits := term.lower().rstrip("….")):
         known = digits.replace("-", "")
         yield Q(pk__range=(UUID(known.ljust(32, "0")), UUID(known.ljust(32, "f"))))
-    if sees_identity and (born := _date(term)):
-        yield Q(date_of_birth=born)
+    if sees_identity and (born := _dates(term)):
+        yield Q(date_of_birth__in=born)
     # An e-mail address is one word.
     if ("@" not in term or re.search(r"\s", term)) and (query := name_query(term)):
         yield _condition("name_words @@ %s::tsquery", query)
 
 
-def _date(term: str) -> date | None:
-    """The date that a term is, in one of the forms that Django accepts in the reader's language; ISO 8601 in each."""
-    with suppress(ValidationError):
-        # Django shows "Dec. 10, 1990" and accepts it without the dot.
-        born: date = DateField().clean(re.sub(r"(?<=[^\W\d])\.", "", term))
-        return born
-    return None
+def _dates(term: str) -> set[date]:
+    """The dates that a term may be: 1954-12-23, 23/12/1954, 12/23/1954, "Dec. 23, 1954", "23 décembre 1954"."""
+    parts = [_ORDINAL.sub(r"\1", part) for part in re.split("[ -]+", fold(term)) if part]
+    years = [part for part in parts if _YEAR.fullmatch(part)]
+    if len(parts) != 3 or len(years) != 1 or parts[1] in years:  # noqa: PLR2004 - day, month and year
+        return set()
+    [year] = years
+    # The year is first only where the month follows it.
+    orders = [parts[1:]] if parts[0] == year else permutations(parts[:2])
+    found = set()
+    for month, day in orders:
+        for number in _months(month):
+            with suppress(ValueError):
+                found.add(date(int(year), number, int(day)))
+    return found
+
+
+def _months(text: str) -> list[int]:
+    """The months that a number or the beginning of a name in English or French may be."""
+    if text.isdecimal():
+        return [int(text)]
+    is_name = len(text) > 2  # noqa: PLR2004 - "ma" is no month
+    return [number for number, names in enumerate(_MONTHS, 1) if is_name and any(n.startswith(text) for n in names)]
 
 
 def begins_with(column: str, prefix: str, *, value: str = "%s") -> Any:

@@ -7,8 +7,9 @@ Latin letters, by tables that change, and drop the vowels of others.
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 
 from users.models.columns import FoldedName
 
@@ -30,6 +31,32 @@ _ACCENTED_SCRIPTS = ("LATIN", "GREEK", "CYRILLIC")
 _LETTERS = {"ı": "i", "ȷ": "j", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ŋ": "n", "ĸ": "q"}
 # As they are written where there is no such letter: Azerbaijani, and languages of West Africa.
 _LETTERS |= {"ə": "a", "ǝ": "a", "ɛ": "e", "ɔ": "o"}
+# The search alone takes these for one letter: an Arabic letter in its Arabic and Persian form, kanji in their old and
+# new form, and katakana as hiragana. Two people may differ by them: the key of the same person keeps them apart.
+_SEARCHED: dict[int, str] = str.maketrans({chr(code): chr(code - 0x60) for code in range(0x30A1, 0x30F7)})
+for _letter, _others in (
+    *(("\u0643", "\u06a9"), ("\u064a", "\u06cc\u0649\u0626"), ("\u0648", "\u0624")),
+    *(("\u0647", "\u0629\u06c0\u06c1\u06be\u06d5"), ("\u0627", "\u0623\u0625\u0622\u0671")),
+    *(("高", "髙"), ("崎", "﨑嵜碕"), ("斉", "斎齋齊"), ("辺", "邊邉"), ("沢", "澤"), ("広", "廣"), ("国", "國")),
+    *(
+        ("浜", "濱濵"),
+        ("島", "嶋嶌"),
+        ("富", "冨"),
+        ("吉", "𠮷"),
+        ("桜", "櫻"),
+        ("桑", "桒"),
+        ("恵", "惠"),
+        ("栄", "榮"),
+    ),
+    *(("真", "眞"), ("竜", "龍"), ("滝", "瀧"), ("関", "關"), ("実", "實"), ("寿", "壽"), ("条", "條"), ("万", "萬")),
+    *(("円", "圓"), ("塩", "鹽"), ("峰", "峯"), ("黒", "黑"), ("徳", "德"), ("緑", "綠"), ("鉄", "鐵"), ("桧", "檜")),
+    *(("蔵", "藏"), ("総", "總"), ("宝", "寶寳"), ("亀", "龜"), ("礼", "禮"), ("静", "靜"), ("曽", "曾"), ("穂", "穗")),
+    *(("荘", "莊"), ("豊", "豐"), ("館", "舘"), ("船", "舩"), ("彦", "彥"), ("戸", "戶"), ("柳", "栁"), ("弥", "彌")),
+    *(("芦", "蘆"), ("鶴", "靏靍"), ("遥", "遙"), ("薫", "薰"), ("蒋", "蔣"), ("児", "兒"), ("学", "學"), ("楽", "樂")),
+):
+    _SEARCHED |= str.maketrans(dict.fromkeys(_others, _letter))
+# Before a letter: a word of the name begins with it. No folded word has this character.
+_INITIAL = "*"
 # Blanks part words; of the others the parts of a word are words of their own.
 _BLANK, _SEPARATOR = " ", "-"
 
@@ -44,21 +71,25 @@ def fold_name(first_name: str, last_name: str) -> FoldedName:
 
 def name_query(term: str) -> str:
     """The tsquery of the names with all words of a term, each at the beginning of a word; empty where it has none."""
-    words = _words(term)[:MAX_WORDS_OF_A_TERM]
+    words = _words(term, _SEARCHED)[:MAX_WORDS_OF_A_TERM]
     query = " & ".join(f"({_either(word)})" for word in words)
     # Those who write as one word what the term parts, and the other way round.
-    return f"({query}) | {_lexeme(''.join(map(''.join, words)))}" if len(words) > 1 else query
+    return f"({query}) | {_lexeme(_joined(words))}" if len(words) > 1 else query
 
 
 # A registration folds two names, and most names are those of others too.
 @lru_cache(maxsize=10_000)
-def _parts_of(name: str) -> tuple[str, frozenset[str]]:
-    """A first or last name in one word, and all that it is found by: this one, its words, and their parts."""
-    words = _words(name)
+def _parts_of(name: str) -> tuple[str, set[str]]:
+    """A first or last name in one word, and all that it is found by: this one, its words, their parts and initials."""
+    words = _words(name, _SEARCHED)
     joined = ["".join(word) for word in words]
-    whole = "".join(joined)
-    found_by = {whole, *joined, *(part for word in words for part in word)}
-    return whole, frozenset(word[:MAX_WORD] for word in found_by)
+    found_by = {"".join(joined), *joined, *(part for word in words for part in word)}
+    initials = {_INITIAL + word[0] for word in found_by if word[0].isalnum()}
+    return _joined(_words(name)), initials.union(word[:MAX_WORD] for word in found_by)
+
+
+def _joined(words: list[list[str]]) -> str:
+    return "".join(map("".join, words))
 
 
 def _either(word: list[str]) -> str:
@@ -72,8 +103,10 @@ def _either(word: list[str]) -> str:
 
 
 def _lexeme(word: str) -> str:
-    # Too many names start with one letter: it is taken as a whole word.
-    return f"{_quoted(word)}:*" if len(word) > 1 else _quoted(word)
+    # Too many words start with one letter to read them all: the names have it as a lexeme.
+    if len(word) == 1:
+        return _quoted(_INITIAL + word if word.isalnum() else word)
+    return f"{_quoted(word)}:*"
 
 
 def _quoted(word: str) -> str:
@@ -81,11 +114,14 @@ def _quoted(word: str) -> str:
     return f"'{escaped}'"
 
 
-def _words(text: str) -> list[list[str]]:
-    """The folded words of a text, each in its parts; of a text of punctuation and symbols alone, those."""
+def _words(text: str, letters: Mapping[int, str] = MappingProxyType({})) -> list[list[str]]:
+    """The folded words of a text, each in its parts; of a text of punctuation and symbols alone, those.
+
+    letters: what else is one letter.
+    """
     parts = [
         [part for piece in word.split(_SEPARATOR) for part in _UNSPACED.findall(piece)]
-        for word in fold(text).split(_BLANK)
+        for word in fold(text).translate(letters).split(_BLANK)
     ]
     if words := [word for word in parts if word]:
         return words

@@ -244,6 +244,19 @@ def test_a_row_names_its_risk_flags_by_weight_and_the_head_explains_them(make: M
     assert "Postal code" not in words(page(client_as("viewer")))
 
 
+def test_a_list_says_that_the_role_does_not_see_all_risk_flags(make: Make) -> None:
+    make(province="ON", postalCode="H3B 2Y5")
+    text = words(page(client_as("viewer")))
+    for said in (
+        "None that your role sees",
+        "Without risk flags that your role",
+        "Your role does not see all risk flags.",
+    ):
+        assert said in text
+    text = words(page(client_as("reviewer")))
+    assert "your role" not in text.lower()
+
+
 @pytest.mark.parametrize(
     ("path", "filters", "said"),
     [
@@ -372,7 +385,7 @@ def test_a_search_finds_by_the_beginning(term: str, make: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    "term", ["da-1", "xample.com", "ovelace", "lovelace grace", "l", "%", "_da", "'", "a & b", "😀"]
+    "term", ["da-1", "xample.com", "ovelace", "lovelace grace", "v", "%", "_da", "'", "a & b", "😀"]
 )
 def test_a_search_finds_nothing_else(term: str, make: Make) -> None:
     make(externalId="ada-17", email="ada@example.com", lastName="Lovelace")
@@ -570,7 +583,7 @@ PREFIXES = ("user_external_id_any_case", "user_email_prefix")
         ("@example.org", [*PREFIXES, "user_email_domain"]),
         ("1990-12-10", [*PREFIXES, "user_birth_and_name", "user_folded_words"]),
         ("ada", [*PREFIXES, "user_folded_words"]),
-        ("O'Brien D/O 李小明", [*PREFIXES, "user_folded_words"]),
+        ("D/O 李小明", [*PREFIXES, "user_folded_words"]),
     ],
 )
 def test_each_kind_of_search_uses_its_index(term: str, indexes: list[str]) -> None:

@@ -38,7 +38,7 @@ def test_a_created_user_is_stored_whole_and_belongs_to_the_partner(
         "profile_changed_at": None,
         "identity_changed_at": None,
         "name_key": "ada byron",
-        "name_words": "'ada' 'byron'",
+        "name_words": "'*a' '*b' 'ada' 'byron'",
         "is_sandbox": False,
         "status_reason_code": "",
         "open_requirements": 0,
