@@ -76,10 +76,12 @@ class CaseListAdmin(CaseActionsAdmin):
     def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
         """Attach the codes of the risk flags, the claim and the possible buttons to each user, in one statement."""
         staff = staff_of(request)
-        codes = risk_flag_codes(rows, sees_identity=staff.has_perm(IDENTITY_PERMISSION)) if rows else {}
+        sees_identity = staff.has_perm(IDENTITY_PERMISSION)
+        codes = risk_flag_codes(rows, sees_identity=sees_identity) if rows else {}
         for user in rows:
             held: Claim | None = getattr(user, "claim", None)
             user.held, user.flag_codes, user.version = held, codes[user.pk], version_of(user)
+            user.has_all_flags = sees_identity
             user.is_mine = held is not None and held.staff_id == staff.pk
             user.may = compliance.permitted_actions(user=user, claim=held, staff=staff)
 
@@ -96,7 +98,8 @@ class CaseListAdmin(CaseActionsAdmin):
 
     @admin.display(description=gettext_lazy("risk flags"))
     def risk_flags(self, user: Any) -> str:
-        return display_flags(user.flag_codes) or format_html('<span class="bo-quiet">{}</span>', _("None"))
+        none = _("None") if user.has_all_flags else _("None that your role sees")
+        return display_flags(user.flag_codes) or format_html('<span class="bo-quiet">{}</span>', none)
 
     @admin.display(description=gettext_lazy("claimed by"))
     def claimed_by(self, user: Any) -> str:

@@ -37,6 +37,7 @@ def head_context(request: HttpRequest, page: "ModelAdmin[Any]") -> dict[str, Any
                 else []
             ),
         ],
+        "sees_identity": filters.sees_identity(request),
         "flag_legend": flag_legend(sees_identity=filters.sees_identity(request)),
         "may_claim": request.user.has_perm(claims.PERMISSION),
         "claimed_url": _url(QueuedUser, mode, claimed=filters.ME),

@@ -189,11 +189,12 @@ class RiskFlagsFilter(ChoiceFilter):
     """Filters by the risk flags that the reader sees: whether there are any, or one of them."""
 
     title, parameter_name = _("risk flags"), "flags"
-    options = ((YES, _("With risk flags")), (NO, _("Without risk flags")))
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
         seen = [code for code in FlagCode if is_visible(code, sees_identity=sees_identity(request))]
-        return [*self.options, *((code.value, TITLES[code]) for code in seen)]
+        # Those whom the role does not see all flags of may have others.
+        none = _("Without risk flags") if len(seen) == len(FlagCode) else _("Without risk flags that your role sees")
+        return [(YES, _("With risk flags")), (NO, none), *((code.value, TITLES[code]) for code in seen)]
 
     @property
     def is_indexed(self) -> bool:

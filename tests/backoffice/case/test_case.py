@@ -79,13 +79,17 @@ def test_a_viewer_sees_no_birth_date_and_no_address(
     viewer = client_as("viewer")
     page = page_of(viewer, user)
     assert "Ada" in page
+    # Of the flags that it sees there is one.
+    assert "Your role does not see all risk flags." in page
     for shown in (*IDENTITY, "1991", "Jan. 2", "1 Elgin St", "Ottawa", "Toronto"):
         assert shown not in page, shown
 
 
 def test_a_risk_flag_about_the_address_is_hidden_from_a_viewer(create_user: Callable[..., Response]) -> None:
     odd = User.objects.get(pk=create_user(postalCode="H3B 2Y5", province="ON").json()["userId"])
-    assert "Postal code" not in page_of(client_as("viewer"), odd)
+    page = page_of(client_as("viewer"), odd)
+    assert "Postal code" not in page
+    assert "No risk flags that your role sees" in page
     assert "Postal code outside the province" in page_of(client_as("reviewer"), odd)
 
 
