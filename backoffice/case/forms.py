@@ -77,6 +77,13 @@ class NoteForm(_FormOfCase):
     text = _note(compliance.CASE_NOTE_LENGTH)
 
 
+class ApproveForm(_FormOfCase):
+    """What the second person adds."""
+
+    id_prefix = "approve"
+    note = _note(compliance.CASE_NOTE_LENGTH, required=False)
+
+
 class DeclineForm(_FormOfCase):
     """Why a proposal is declined."""
 

@@ -36,8 +36,8 @@ _HIDDEN_WHERE_EMPTY = {"address_line2"}
 def case_context(request: HttpRequest, user: User, *, refusal: object = None, **sent: Any) -> dict[str, Any]:
     """Return the page's context. refusal: why what was sent was refused.
 
-    sent: the invalid or refused form to show again, as `form` (of a decision), `note_form`, `decline`, `close` (with
-    the requirement's id) or `ask`, which may also be valid: with `is_confirmed` it shows its second step.
+    sent: the invalid or refused form to show again, as `form` (of a decision), `note_form`, `approve`, `decline`,
+    `close` (with the requirement's id) or `ask`, which may also be valid: with `is_confirmed` it shows its second step.
     """
     reader = staff_of(request)
     sees_identity = reader.has_perm(IDENTITY_PERMISSION)
@@ -68,7 +68,7 @@ def _decision_context(user: User, reader: Staff, sent: Mapping[str, Any], *, is_
     snapshot = snapshot_for(reader, user)
     asked = requirements_of(user, reader, close=sent.get("close"))
     seen = {change for one in asked for answer in one.responses for change in answer.fields if change.is_difference}
-    panel = panel_of(user, reader, decline=sent.get("decline")) if approvals.is_proposed else None
+    panel = panel_of(user, reader, snapshot, sent, is_open=is_open) if approvals.is_proposed else None
     present = list(
         moves(
             user,

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from backoffice.access import request_id_of, staff_of
 from backoffice.case.actions import VIEW_CASES, CaseAction, case_page
-from backoffice.case.forms import DecisionForm, DeclineForm, NoteForm
+from backoffice.case.forms import ApproveForm, DecisionForm, DeclineForm, NoteForm
 from backoffice.list_urls import QUEUE, url_for
 from users.cases import claims
 from users.decisions import compliance, proposals
@@ -56,13 +56,17 @@ class Decide(CaseAction):
 class ApproveProposal(CaseAction):
     """Approve another person's proposal, after a fresh second factor."""
 
+    form_class = ApproveForm
+    sent_as = "approve"
+
     def post(self, request: HttpRequest, user_id: UUID) -> HttpResponse:
         verification = require_fresh_factor(request, within=APPROVAL_FRESH_SECONDS)
         return verification or super().post(request, user_id)
 
     def act(self) -> str:
         proposal = self.sent_row(self.user.proposals, "proposal")
-        change = proposals.approve(proposal_id=proposal.pk, **self.seen, **self.made_by)
+        note = self.form.cleaned_data["note"]
+        change = proposals.approve(proposal_id=proposal.pk, note=note, **self.seen, **self.made_by)
         return _now(self.user, change)
 
 

@@ -67,6 +67,7 @@ def test_from_the_login_page_to_a_case_and_to_the_approval_of_a_proposal(
 
         grow_stale(page)
         page.get_by_role("button", name="Approve the proposal").click()
+        page.locator("#approve-proposal").get_by_role("button", name="Approve", exact=True).click()
         page.get_by_role("link", name="Sign in again with Company").click()
         page.get_by_role("link", name=f"Continue as {name}").click()
         expect(page.locator("#proposal")).to_have_count(0)

@@ -72,10 +72,12 @@ def decide_or_propose(*, user: User, to_status: str, **decision: Any) -> StatusC
     return compliance.change_status(user=user, to_status=to_status, **decision)
 
 
-def approve(*, proposal_id: UUID, by: Staff, source: str = "", expected_version: str | None = None) -> StatusChange:
+def approve(
+    *, proposal_id: UUID, by: Staff, note: str = "", source: str = "", expected_version: str | None = None
+) -> StatusChange:
     """Approve another person's proposal: the status moves, with the proposal's reason.
 
-    expected_version: see compliance.change_status.
+    note: the second person's own, for the case (compliance.add_note). expected_version: see compliance.change_status.
     Raises RefusedError, StaleError, Proposal.DoesNotExist; nothing has changed then.
     """
     compliance.require_permission(by)
@@ -83,7 +85,7 @@ def approve(*, proposal_id: UUID, by: Staff, source: str = "", expected_version:
         proposal = _locked(proposal_id)
         if refusal := pair_of(proposal.by, by).blocking_reason:
             raise RefusedError(refusal)
-        return compliance.change_status(
+        change = compliance.change_status(
             user=proposal.user,
             to_status=proposal.to_status,
             by=by,
@@ -93,6 +95,9 @@ def approve(*, proposal_id: UUID, by: Staff, source: str = "", expected_version:
             expected_version=expected_version,
             proposal=proposal,
         )
+        if note.strip():
+            compliance.add_note(user=proposal.user, text=note, by=by)
+    return change
 
 
 def decline(*, proposal_id: UUID, by: Staff, note: str, source: str = "") -> Proposal:

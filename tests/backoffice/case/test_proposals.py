@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from html import unescape
 
 import pytest
 from django.test import Client
@@ -13,6 +14,7 @@ from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_of, hidden_version
 from tests.users.deciding import case_of, decide_url, decision, page_of
 from users.decisions.changes import version_of
+from users.decisions.compliance import add_note
 from users.models import Proposal, Staff, StatusChange, User
 
 WAITING = reverse("admin:users_proposal_changelist")
@@ -92,6 +94,32 @@ def test_a_second_person_approves(user: User, first: Staff, second: Staff) -> No
     assert f"{second.username}; {proposed}" in page
     decisions = client.get(reverse("admin:users_statuschange_changelist")).content.decode()
     assert f'{second.username} <span class="bo-quiet bo-below-name">{proposed}</span>' in decisions
+
+
+def test_the_approval_shows_what_was_proposed_and_what_is_new_and_takes_a_note(
+    user: User, first: Staff, second: Staff, create_user: Callable[..., Response]
+) -> None:
+    proposal = propose(first, user)
+    client = client_of(second)
+
+    def dialog() -> str:
+        shown = page_of(client, user).partition('<dialog class="case-dialog" id="approve-proposal"')[2]
+        return unescape(re.sub(r"\s+", " ", shown.partition("</dialog>")[0]))
+
+    for said in ("Pending compliance → Active: ", f"Proposed by {first.username}", "Passport seen.", "(optional)"):
+        assert said in dialog()
+    for news in ("New risk flag", "new note"):
+        assert news not in dialog()
+    add_note(user=user, text="Called the person.", by=first)
+    create_user(externalId="twin")
+    assert "New risk flag: Same email address" in dialog()
+    assert "1 new note on the case" in dialog()
+
+    status, page = act(client, proposal, "approve", note="x" * 2001)
+    assert (status, 'id="approve-proposal" aria-labelledby="approve-proposal-title" open' in page) == (422, True)
+    status, page = act(client, proposal, "approve", note="Compared with the photo.")
+    assert (status, "Compared with the photo." in page.partition('class="case-timeline"')[2]) == (200, True)
+    assert user.case_notes.get(text="Compared with the photo.").staff == second
 
 
 def test_the_proposer_cannot_approve_by_the_address_either(user: User, first: Staff) -> None:
