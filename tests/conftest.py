@@ -28,6 +28,7 @@ from tests.support import database
 from tests.support.client import PartnerClient, Response, Transport, in_process
 from tests.support.kept_failures import pytest_terminal_summary  # noqa: F401 - a hook
 from tests.support.timeouts import WAIT_SECONDS
+from users.models import Staff, User
 
 _numbers = itertools.count(1)
 
@@ -164,6 +165,24 @@ def committed_partner(django_db_setup: None, django_db_blocker: Any) -> Iterator
     """A committed partner, which other sessions see."""
     with django_db_blocker.unblock():
         yield factories.PartnerFactory.create(slug=f"committed-{secrets.token_hex(4)}")
+
+
+@pytest.fixture
+def user(create_user: Callable[..., Response]) -> User:
+    """The user `ada` of `partner`."""
+    user: User = User.objects.get(pk=create_user(externalId="ada").json()["userId"])
+    return user
+
+
+@pytest.fixture
+def ada(user: User) -> User:
+    return user
+
+
+@pytest.fixture
+def reviewer(db: None) -> Staff:
+    staff: Staff = factories.StaffFactory.create(role="reviewer")
+    return staff
 
 
 def database_url(alias: str, role: str = "") -> str:

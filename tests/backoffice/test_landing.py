@@ -91,11 +91,6 @@ def test_who_has_no_role_is_told_so(db: None) -> None:
     assert "Your account has no role" in client_as("nobody").get(LANDING).content.decode()
 
 
-@pytest.mark.parametrize("role", ["anonymous", "outsider"])
-def test_others_are_redirected_to_the_login(role: str, db: None) -> None:
-    assert client_as(role).get(LANDING).status_code == 302
-
-
 def test_a_post_is_not_allowed(db: None) -> None:
     assert client_as("superuser").post(LANDING).status_code == 405
 

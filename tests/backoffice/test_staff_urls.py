@@ -12,7 +12,6 @@ from django.urls import get_resolver
 
 from partners.models import ApiKey, Partner
 from tests import factories
-from tests.support.client import PartnerClient
 from tests.support.staff import client_as, client_of
 from users.models import Staff, User
 
@@ -43,11 +42,6 @@ def addresses(patterns: Any, before: str = "/") -> Iterator[str]:
 PATHS = sorted(set(addresses(get_resolver().url_patterns)))
 
 
-@pytest.fixture
-def user(api: PartnerClient) -> User:
-    return User.objects.get(pk=api.post("/v1/users", factories.user_body()).json()["userId"])
-
-
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_staff_without_a_role_are_refused_everywhere(method: str, user: User, subtests: pytest.Subtests) -> None:
     send = getattr(client_as("nobody"), method)
@@ -76,6 +70,15 @@ def test_strangers_are_sent_to_the_login_everywhere(method: str, user: User, sub
             response = getattr(Client(), method)(path.format(user.pk))
             assert response.status_code == 302
             assert re.match("/admin/(account/)?(login|password)/", response.headers["Location"])
+
+
+def test_a_post_from_elsewhere_is_refused_everywhere(user: User, subtests: pytest.Subtests) -> None:
+    """As it has no CSRF token."""
+    root = Staff.objects.create_superuser("root", password="a password of root")
+    client = client_of(root, enforce_csrf_checks=True)
+    for path in PATHS:
+        with subtests.test(path):
+            assert client.post(path.format(user.pk)).status_code == 403
 
 
 def test_what_nobody_uses_is_not_there(db: None) -> None:

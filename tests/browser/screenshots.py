@@ -1,4 +1,4 @@
-"""Screenshots of the docs, and of the back office with invented users: `make screenshots`.
+"""Screenshots of the back office with invented users: `make screenshots`.
 
 Not a test: `make browser-test` leaves it out.
 """
@@ -16,11 +16,8 @@ from django.utils import timezone
 from playwright.sync_api import Page, ViewportSize
 
 from partners.db import serving_role
-from partners.models import DeliveryState, Event, Mode, Partner, WebhookEndpoint
-from partners.webhooks import endpoints
 from tests import factories
 from tests.browser.cases import open_decision, transport_to
-from tests.docs_site.site import PAGES
 from tests.support.client import PartnerClient
 from users.cases import claims
 from users.decisions.compliance import change_status
@@ -71,14 +68,6 @@ def world(server_url: str, django_db_blocker: object, random_numbers: random.Ran
         shown = fill_queue(clients, numbers)
         connections.close_all()
         return shown
-
-
-@pytest.fixture(scope="session")
-def sandbox_user(world: User, server_url: str, django_db_blocker: object) -> User:
-    """A user of a sandbox partner."""
-    with django_db_blocker.unblock():  # type: ignore[attr-defined]
-        partner = factories.PartnerFactory.create(slug="maple-sandbox", name="Maple Pay", mode=Mode.SANDBOX)
-        return register(factories.client_of(partner, transport_to(server_url)), 1, PEOPLE[0])
 
 
 def register(client: PartnerClient, number: int, person: tuple[str, ...], **fields: object) -> User:
@@ -154,129 +143,17 @@ def move_back(table: str, column: str, pk: int | UUID, moment: datetime | int | 
         cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
 
 
-ATTEMPTS = [
-    {"at": "2026-01-15T10:30:00.000000Z", "milliseconds": 214, "status": 503},
-    {"at": "2026-01-15T10:30:05.310000Z", "milliseconds": 15002, "error": "timeout"},
-    {"at": "2026-01-15T10:35:24.870000Z", "milliseconds": 3, "error": "connect"},
-]
-
-
-@pytest.fixture(scope="session")
-def webhook(world: User, django_db_blocker: object) -> WebhookEndpoint:
-    """Webhooks of a partner in each state; the one that is shown fails and has deliveries in each state."""
-    with django_db_blocker.unblock():  # type: ignore[attr-defined]
-        partner = Partner.objects.get(slug="maple")
-        add = factories.WebhookEndpointFactory.create
-        shown = add(
-            partner=partner, url="https://hooks.maple-pay.example/partner-service/events", description="production"
-        )
-        endpoints.rotate_secret(shown)
-        add(partner=partner, types=["user.statusChanged", "user.documentPublished"], description="data warehouse")
-        endpoints.disable(add(partner=partner, description="staging"), "failing")
-        endpoints.disable(add(partner=partner, types=["user.transactionsRecorded"]))
-        now = timezone.now()
-        WebhookEndpoint.objects.filter(pk=shown.pk).update(
-            last_success_at=now - timedelta(hours=3), failing_since=now - timedelta(hours=2, minutes=40)
-        )
-        event = factories.EventFactory.create(partner=partner)
-        for earlier in Event.objects.filter(partner=partner, position__isnull=False).order_by("id")[:9]:
-            factories.WebhookDeliveryFactory.create(
-                endpoint=shown,
-                event=earlier,
-                state=DeliveryState.DELIVERED,
-                attempts=[{"at": "2026-01-15T10:29:00.000000Z", "milliseconds": 87, "status": 204}],
-            )
-        make = factories.WebhookDeliveryFactory.create
-        make(endpoint=shown, event=event, state=DeliveryState.FAILED, attempts=ATTEMPTS)
-        make(endpoint=shown, event=event, state=DeliveryState.SKIPPED)
-        make(endpoint=shown, event=event, attempts=ATTEMPTS[:2], next_attempt_at=now + timedelta(minutes=28))
-        connections.close_all()
-        return shown
-
-
-def take_webhooks(page: Page, endpoint: WebhookEndpoint, take: Callable[..., None]) -> None:
-    """Take the pages of webhooks and of their deliveries."""
-    empty = Partner.objects.get(slug="boreal")
-    page.goto(f"/admin/partners/partner/{empty.pk}/change/")
-    take(page, "webhooks-none")
-    page.goto(f"/admin/partners/partner/{endpoint.partner_id}/add_webhook/")
-    take(page, "webhook-add")
-    page.get_by_label("URL").fill("http://hooks.maple-pay.example/")
-    page.get_by_role("button", name="Add", exact=True).click()
-    page.get_by_role("alert").wait_for()
-    take(page, "webhook-add-refused")
-    page.goto("/admin/partners/webhookendpoint/")
-    take(page, "webhooks")
-    page.goto(f"/admin/partners/webhookendpoint/{endpoint.pk}/change/")
-    take(page, "webhook")
-    page.goto(f"/admin/partners/webhookendpoint/{endpoint.pk}/rotate/")
-    take(page, "webhook-rotate")
-    page.get_by_label("Overlap in hours").fill("0")
-    page.get_by_role("button", name="Rotate", exact=True).click()
-    page.locator("#secret").wait_for()
-    take(page, "webhook-secret")
-    page.goto(f"/admin/partners/webhookendpoint/{endpoint.pk}/remove/")
-    take(page, "webhook-remove")
-    page.goto("/admin/partners/webhookdelivery/")
-    take(page, "deliveries")
-    page.goto("/admin/partners/webhookdelivery/?state=failed&type=webhook.test")
-    take(page, "deliveries-empty")
-    for state in ("pending", "failed"):
-        delivery = endpoint.deliveries.filter(state=state).earliest("id")
-        page.goto(f"/admin/partners/webhookdelivery/{delivery.pk}/change/")
-        take(page, f"delivery-{state}")
-
-
-@pytest.fixture
-def people(enrolled: Callable[[str], Staff]) -> dict[str, Staff]:
-    """The staff of one set of screenshots: each code of their app is good for one login."""
-    return {role: enrolled(role) for role in ("reviewer", "partner-manager")}
-
-
-def take_lists(page: Page, shown: User, take: Callable[..., None]) -> None:
-    """Take the admin's lists, its page of a user, and the pages of its actions."""
-    page.goto("/admin/users/queueduser/?q=tremblay")
-    take(page, "queue-search")
-    page.locator("#changelist a", has_text="Filters").first.click()
-    take(page, "queue-filters", whole=False)
-    page.goto("/admin/users/queueduser/?province=PE")
-    take(page, "queue-empty")
-    page.goto("/admin/users/changeduser/")
-    take(page, "changed-empty")
-    page.goto("/admin/users/user/")
-    take(page, "users")
-    page.get_by_role("checkbox", name="Select record").first.check()
-    take(page, "users-actions", whole=False)
-    page.goto("/admin/users/user/?status__exact=closed")
-    take(page, "users-empty")
-    page.goto("/admin/users/statuschange/")
-    take(page, "decisions")
-    page.goto("/admin/users/userevent/")
-    take(page, "history")
-
-
-def pages_of_sandbox(user: User) -> dict[str, str]:
-    """The pages that say that a user is not real."""
-    return {
-        "sandbox-case": f"/admin/cases/{user.pk}/",
-        "sandbox-queue": "/admin/users/queueduser/?mode=sandbox",
-    }
-
-
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size["width"]))
 def test_screenshots(
     scheme: str,
     size: ViewportSize,
     world: User,
-    webhook: WebhookEndpoint,
-    sandbox_user: User,
     new_page: Callable[..., Page],
     login: Callable[..., Staff],
-    people: dict[str, Staff],
     screenshots: Path,
 ) -> None:
-    """Take one of each page."""
+    """Take the login, the queue, a case, a dialog and the first page."""
 
     def take(page: Page, name: str, *, whole: bool = True) -> None:
         page.wait_for_load_state("networkidle")
@@ -287,13 +164,10 @@ def test_screenshots(
         page.screenshot(path=screenshots / f"{name}-{scheme}-{size['width']}.png")
         page.set_viewport_size(size)
 
-    def open_one() -> Page:
-        return new_page(color_scheme=scheme, viewport=size, reduced_motion="reduce", timezone_id="America/Toronto")
-
-    page = open_one()
+    page = new_page(color_scheme=scheme, viewport=size, reduced_motion="reduce", timezone_id="America/Toronto")
     page.goto("/admin/account/login/")
     take(page, "login")
-    login(page, "reviewer", staff=people["reviewer"], path="/admin/users/queueduser/")
+    login(page, "reviewer", path="/admin/users/queueduser/")
     take(page, "queue")
     page.goto(f"/admin/cases/{world.pk}/")
     take(page, "case")
@@ -303,64 +177,5 @@ def test_screenshots(
     page.keyboard.press("Escape")
     page.keyboard.press("?")
     take(page, "shortcuts", whole=False)
-    take_lists(page, world, take)
-    for name, path in pages_of_sandbox(sandbox_user).items():
-        page.goto(path)
-        take(page, name, whole=False)
     page.goto("/admin/")
     take(page, "landing")
-
-    page = open_one()
-    partner = Partner.objects.get(slug="maple")
-    login(
-        page, "partner-manager", staff=people["partner-manager"], path=f"/admin/partners/partner/{partner.pk}/change/"
-    )
-    take(page, "partner")
-    page.goto(f"/admin/partners/partner/{sandbox_user.partner_id}/change/")
-    take(page, "sandbox-partner")
-    page.goto(f"/admin/partners/partner/{partner.pk}/issue/")
-    page.get_by_label("Label").fill("production")
-    take(page, "issue")
-    page.get_by_role("button", name="Issue", exact=True).click()
-    page.locator("#secret").wait_for()
-    take(page, "key")
-    page.get_by_role("link", name="I have copied them").click()
-    take(page, "apikey")
-    page.goto("/admin/partners/apikey/")
-    take(page, "apikeys")
-    take_webhooks(page, webhook, take)
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size["width"]))
-def test_screenshots_of_the_docs(
-    scheme: str, size: ViewportSize, new_page: Callable[..., Page], screenshots: Path
-) -> None:
-    """Take each page of /docs."""
-    page = new_page(color_scheme=scheme, viewport=size, reduced_motion="reduce")
-    for path in PAGES:
-        page.goto(path, wait_until="networkidle")
-        name = path.strip("/").replace("/", "-")
-        page.screenshot(path=screenshots / f"{name}-{scheme}-{size['width']}.png", full_page=True)
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("language", ["en", "fr"])
-def test_screenshots_of_the_first_page_for_an_auditor(
-    scheme: str,
-    language: str,
-    world: User,
-    new_page: Callable[..., Page],
-    login: Callable[..., Staff],
-    enrolled: Callable[[str], Staff],
-    screenshots: Path,
-) -> None:
-    """Take it as wide as an office's screen and as a phone's."""
-    page = new_page(color_scheme=scheme, viewport={"width": 1440, "height": 900})
-    login(page, "auditor", staff=enrolled("auditor"), path="/admin/")
-    page.context.set_extra_http_headers({"Accept-Language": language})
-    for width in (1440, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.reload()
-        page.wait_for_load_state("networkidle")
-        page.screenshot(path=screenshots / f"landing-auditor-{language}-{scheme}-{width}.png", full_page=True)

@@ -8,7 +8,6 @@ from importlib import import_module
 
 import pytest
 from django.conf import settings
-from django.utils.formats import date_format
 from playwright.sync_api import Page, expect
 
 from partners.models import ApiKey, Partner
@@ -209,18 +208,6 @@ def test_the_bar_of_actions_leaves_the_last_row_to_be_seen(page: Page, login: Lo
         return document.elementFromPoint(left + width / 2, top + height / 2) === box;
     }"""
     page.wait_for_function(is_clear, arg=boxes.last.element_handle())
-
-
-def test_a_viewer_sees_no_birth_date_and_nothing_to_decide_with(page: Page, login: Login, register: Register) -> None:
-    user = register()
-    login(page, "viewer", path=case_of(user))
-    expect(page.get_by_role("heading", name="Ada Byron")).to_be_visible()
-    source = page.content()
-    for hidden in ("1990-12-10", date_format(user.date_of_birth), "100 King St W", "M5X 1A9", "/decide/"):
-        assert hidden not in source
-    expect(page.get_by_role("button", name=re.compile("Approve|Reject|Claim"))).to_have_count(0)
-    page.goto("/admin/users/queueduser/")
-    expect(page.get_by_role("button", name=re.compile("Next case|Claim|Approve"))).to_have_count(0)
 
 
 def test_the_secret_of_a_key_that_a_partner_manager_issues_signs_requests(

@@ -8,9 +8,10 @@ from typing import Any
 import psycopg
 
 from partners.db import serving_role
+from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url
-from users.models import Staff
+from users.models import Staff, User
 from users.models.approvals import RULED_MOVES
 
 
@@ -47,6 +48,11 @@ def act(actor: Staff, action: str, on: Staff, *, days: int = 0, detail: str = "{
             f" VALUES (now() - interval '{days} days', %s, 'staff', %s, %s, %s)",
             (actor.username, action, on.username, detail),
         )
+
+
+def new_user(partner: Partner, **fields: Any) -> User:
+    user: User = factories.UserFactory.create(partner=partner, external_id=f"two-{uuid.uuid4()}", **fields)
+    return user
 
 
 def reviewer() -> Staff:

@@ -39,7 +39,7 @@ def columns_of(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Send(Protocol):
-    """Sends fields, by their names on the wire, in a create or an update."""
+    """Sends fields, by their names on the wire."""
 
     def __call__(self, **fields: Any) -> Response: ...
 

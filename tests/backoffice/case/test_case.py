@@ -13,7 +13,7 @@ from backoffice.sections.sections import Section
 from backoffice.sections.transaction_sections import conversion_records
 from tests import factories
 from tests.support.client import PartnerClient, Response
-from tests.support.staff import ROLES, client_as, client_of
+from tests.support.staff import client_as, client_of
 from tests.users.deciding import case_of, page_of
 from users.models import AccessRecord, Claim, Status, User, UserEvent
 
@@ -23,24 +23,7 @@ SEES_CASES = {"viewer", "reviewer", "auditor", "superuser"}
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
 
-@pytest.fixture
-def user(create_user: Callable[..., Response]) -> User:
-    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
-
-
 # Permissions
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_a_role_sees_the_page_or_not(role: str, user: User) -> None:
-    assert client_as(role).get(case_of(user)).status_code == (200 if role in SEES_CASES else 403)
-
-
-@pytest.mark.parametrize("role", ["anonymous", "outsider"])
-def test_others_are_redirected_to_the_login(role: str, user: User) -> None:
-    response = client_as(role).get(case_of(user))
-    assert (response.status_code, "/login/" in response.headers["Location"]) == (302, True)
-    assert not AccessRecord.objects.exists()
 
 
 # Parts of the page and the roles that see them.
@@ -157,18 +140,6 @@ def test_the_access_log_can_be_searched_by_user_and_staff(user: User) -> None:
     assert not auditor.get("/admin/users/accessrecord/", {"q": "nobody"}).context["cl"].result_list
 
 
-@pytest.mark.parametrize("role", ROLES)
-def test_only_auditors_see_the_access_log_and_it_is_read_only(role: str, user: User) -> None:
-    client = client_as(role)
-    page_of(client_as("reviewer"), user)
-    record = AccessRecord.objects.get()
-    expected = 200 if role in {"auditor", "superuser"} else 403
-    assert client.get("/admin/users/accessrecord/").status_code == expected
-    assert client.get("/admin/users/accessrecord/add/").status_code == 403
-    assert client.post(f"/admin/users/accessrecord/{record.pk}/change/", {"kind": "claimed"}).status_code == 403
-    assert client.post(f"/admin/users/accessrecord/{record.pk}/delete/", {"post": "yes"}).status_code == 403
-
-
 # Contents
 
 
@@ -194,12 +165,6 @@ def test_partner_data_is_escaped(create_user: Callable[..., Response]) -> None:
     assert "<script>alert" not in page
     assert "<b>x" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
-
-
-def test_the_page_has_no_inline_script_or_style(user: User) -> None:
-    page = page_of(client_as("reviewer"), user)
-    article = page[page.index("<article") : page.index("</article>")]
-    assert not re.search(r"<script|<style|\sstyle=|\son\w+=", article)
 
 
 def test_date_times_are_machine_readable_with_utc_in_their_title(user: User) -> None:

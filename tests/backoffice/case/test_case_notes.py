@@ -2,7 +2,6 @@
 
 import json
 import zipfile
-from collections.abc import Callable
 from io import BytesIO
 
 import pytest
@@ -10,18 +9,12 @@ from django.db import IntegrityError, transaction
 
 from partners.refusals import RefusedError
 from tests import factories
-from tests.support.client import Response
 from tests.support.staff import client_as, client_of
 from tests.users.deciding import case_of, page_of
 from users.decisions import compliance
 from users.models import CaseNote, User
 
 NOTE = "Called the partner:\nthe passport follows."
-
-
-@pytest.fixture
-def user(create_user: Callable[..., Response]) -> User:
-    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
 
 
 def test_a_note_is_in_the_timeline_with_its_author(user: User) -> None:

@@ -1,6 +1,5 @@
 """What is kept with each decision: what the case showed, and for how long it was open."""
 
-from collections.abc import Callable
 from html import unescape
 from typing import Any
 
@@ -9,22 +8,12 @@ from django.db import IntegrityError, transaction
 
 from backoffice.exports.evidence_pack import decided_on
 from tests import factories
-from tests.support.client import PartnerClient, Response, Transport
+from tests.support.client import PartnerClient, Transport
 from tests.support.commands import run
 from tests.support.staff import client_as, client_of
 from tests.users.deciding import decide_url, decision, page_of
 from users.decisions.changes import version_of
 from users.models import AccessRecord, Staff, Status, StatusChange, User
-
-
-@pytest.fixture
-def user(create_user: Callable[..., Response]) -> User:
-    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
-
-
-@pytest.fixture
-def reviewer(db: None) -> Staff:
-    return factories.StaffFactory.create(role="reviewer")
 
 
 def codes(basis: dict[str, Any]) -> list[str]:
@@ -95,16 +84,6 @@ def test_it_says_how_long_the_case_was_open(user: User, reviewer: Staff) -> None
     factories.StatusChangeFactory.create(user=user, to_status=Status.SUSPENDED, by=reviewer)
     # That opening was of the case in an earlier status.
     assert kept()["openSeconds"] is None
-
-
-def test_a_decision_on_a_page_that_is_no_longer_true_is_refused(
-    user: User, reviewer: Staff, api: PartnerClient
-) -> None:
-    client = client_of(reviewer)
-    form = decision(client, user)
-    api.patch("/v1/users/ada", {"city": "Ottawa"})
-    assert client.post(decide_url(user), form).status_code == 409
-    assert not StatusChange.objects.exists()
 
 
 def test_a_decision_by_command_keeps_what_the_page_would_have_shown(user: User, reviewer: Staff) -> None:

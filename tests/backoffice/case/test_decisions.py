@@ -13,18 +13,13 @@ from psycopg.errors import LockNotAvailable
 
 from tests import factories
 from tests.support.client import PartnerClient, Response
-from tests.support.staff import ROLES, client_as, client_of, hidden_version
+from tests.support.staff import client_as, client_of, hidden_version
 from tests.users.deciding import case_of, decide_url, decision, page_of
 from users.cases import claims
 from users.decisions import compliance
 from users.decisions.reasons import REASONS
 from users.models import Claim, StatusChange, User
 from users.models.statuses import TRANSITIONS, Status
-
-
-@pytest.fixture
-def user(create_user: Callable[..., Response]) -> User:
-    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
 
 
 def send(client: Client, user: User, **fields: str) -> str:
@@ -83,29 +78,6 @@ def test_each_move_has_reasons_with_distinct_codes() -> None:
         codes = [reason.code for reason in reasons]
         assert len(set(codes)) == len(codes)
         assert all(len(code) <= compliance.REASON_CODE_LENGTH for code in codes)
-
-
-def test_a_closed_account_is_final(user: User) -> None:
-    factories.decide(user, Status.CLOSED)
-    assert "Closed accounts are final" in page_of(client_as("reviewer"), user)
-
-
-@pytest.mark.parametrize("role", [role for role in ROLES if role not in {"reviewer", "superuser"}])
-def test_without_the_permission_there_is_no_form_and_no_move(role: str, user: User) -> None:
-    client = client_as(role)
-    fields = decision(client_as("reviewer"), user)
-    assert "/decide/" not in page_of(client, user)
-    assert client.post(decide_url(user), fields).status_code == 403
-    user.refresh_from_db()
-    assert user.status == "pendingCompliance"
-
-
-@pytest.mark.parametrize("role", ["anonymous", "outsider"])
-def test_others_cannot_decide(role: str, user: User) -> None:
-    response = client_as(role).post(decide_url(user), decision(client_as("reviewer"), user))
-    assert response.status_code == 302
-    assert "/login/" in response.headers["Location"]
-    assert not StatusChange.objects.exists()
 
 
 # Refusals
@@ -314,13 +286,6 @@ def test_a_post_without_csrf_token_is_refused(user: User) -> None:
     client = client_of(factories.StaffFactory.create(role="reviewer"), enforce_csrf_checks=True)
     response = client.post(decide_url(user), decision(client, user))
     assert (response.status_code, "Nothing was done" in response.content.decode()) == (403, True)
-    assert not StatusChange.objects.exists()
-
-
-def test_a_get_of_the_decision_url_redirects_to_the_case(user: User) -> None:
-    client = client_as("reviewer")
-    response = client.get(decide_url(user), decision(client, user))
-    assert (response.status_code, response.headers["Location"]) == (302, case_of(user))
     assert not StatusChange.objects.exists()
 
 

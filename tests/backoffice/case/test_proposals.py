@@ -28,11 +28,6 @@ def always(db: None) -> Iterator[None]:
 
 
 @pytest.fixture
-def user(create_user: Callable[..., Response]) -> User:
-    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
-
-
-@pytest.fixture
 def first() -> Staff:
     return reviewer()
 

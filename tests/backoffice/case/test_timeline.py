@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from backoffice.case import timeline
 from backoffice.case.timeline import Entry, Source, merge
 from tests import factories
@@ -15,16 +13,6 @@ from users.cases import claims
 from users.models import AccessKind, AccessRecord, Staff, Status, User
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-def user(create_user: Callable[..., Response]) -> User:
-    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
-
-
-@pytest.fixture
-def reviewer(db: None) -> Staff:
-    return factories.StaffFactory.create(role="reviewer")
 
 
 def entry(hour: int, number: int = 0, kind: str = "opened", actor: str = "ann") -> Entry:

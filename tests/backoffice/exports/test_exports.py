@@ -25,7 +25,7 @@ from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.plans import UNORDERED, planning_without
-from tests.support.staff import ROLES, client_as, client_of
+from tests.support.staff import client_as, client_of
 from tests.users.staff_login.test_login import enrolled, inside
 from tests.users.staff_login.test_reauthentication import confirm, grow_stale
 from users.models import AccessKind, AccessRecord, Status, User
@@ -33,7 +33,6 @@ from users.requirements.requirements import close_requirement
 
 FORM = "/admin/exports/"
 CSV, NDJSON = f"{FORM}users.csv", f"{FORM}users.ndjson"
-MAY = {"auditor", "superuser"}
 
 
 @pytest.fixture(autouse=True)
@@ -41,11 +40,6 @@ def streams_end() -> Iterator[None]:
     """A response that a test has not read to its end would keep its place among the downloads until it is collected."""
     yield
     gc.collect()
-
-
-@pytest.fixture
-def ada(create_user: Callable[..., Response]) -> User:
-    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
 
 
 def evidence_of(user: User) -> str:
@@ -81,40 +75,6 @@ def test_a_value_that_is_also_a_status_stays_as_it_is(create_user: Callable[...,
 
 
 # Permissions
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_a_role_exports_or_not(role: str, ada: User) -> None:
-    client = client_as(role)
-    statuses = {client.get(path).status_code for path in (FORM, evidence_of(ada))}
-    for path in (CSV, NDJSON, evidence_of(ada)):
-        response = client.post(path)
-        statuses.add(response.status_code)
-        b"".join(response)  # what is not read keeps its place among downloads
-    assert statuses == {200 if role in MAY else 403}
-    assert AccessRecord.objects.filter(kind="exported").count() == (3 if role in MAY else 0)
-
-
-@pytest.mark.parametrize("role", ["anonymous", "outsider"])
-def test_others_are_redirected_to_the_login(role: str, ada: User) -> None:
-    client = client_as(role)
-    for path in (CSV, NDJSON, evidence_of(ada)):
-        assert client.post(path).status_code == 302
-    assert not AccessRecord.objects.exists()
-
-
-def test_a_post_without_csrf_token_is_refused(ada: User) -> None:
-    client = client_of(factories.StaffFactory.create(role="auditor"), enforce_csrf_checks=True)
-    for path in (CSV, NDJSON, evidence_of(ada)):
-        assert client.post(path).status_code == 403
-    assert not AccessRecord.objects.exists()
-
-
-@pytest.mark.parametrize("path", [CSV, NDJSON])
-def test_a_get_of_a_list_redirects_to_the_form(path: str, ada: User) -> None:
-    response = client_as("auditor").get(path)
-    assert (response.status_code, response.headers["Location"]) == (302, FORM)
-    assert not AccessRecord.objects.exists()
 
 
 def test_an_export_needs_a_fresh_second_factor(ada: User, settings: Settings) -> None:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from backoffice.exports import downloads, history_lists
+from backoffice.exports import history_lists
 from backoffice.exports.history_lists import HISTORIES, HistoryForm
 from tests import factories
 from tests.backoffice.exports.test_exports import body
@@ -18,11 +18,6 @@ from tests.support.staff import client_as
 from users.models import AccessRecord, Status, User
 
 DECISIONS, ACCESSES = "/admin/exports/decisions.csv", "/admin/exports/access-log.csv"
-
-
-@pytest.fixture
-def ada(create_user: Callable[..., Response]) -> User:
-    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
 
 
 def rows(path: str, **filters: str) -> list[dict[str, str]]:
@@ -120,12 +115,6 @@ def test_a_period_is_a_range_of_an_index(name: str, ada: User) -> None:
     assert f"using {index}" in plan
     assert "Index Cond: ((created_at >=" in plan
     assert "Sort" not in plan
-
-
-@pytest.mark.parametrize("path", [DECISIONS, ACCESSES])
-def test_a_list_that_is_cut_off_says_so(path: str, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(downloads, "EXPORT_SECONDS", -1)
-    assert body(client_as("auditor").post(path)).decode().splitlines()[-1].startswith("INCOMPLETE")
 
 
 @pytest.mark.parametrize("name", ["statuschange", "accessrecord"])

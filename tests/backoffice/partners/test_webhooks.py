@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from partners.models import AuditEntry, DeliveryState, Partner, WebhookDelivery, WebhookEndpoint
 from partners.webhooks import addresses, endpoints
-from tests.factories import PartnerFactory, StaffFactory, WebhookDeliveryFactory, WebhookEndpointFactory
-from tests.support.staff import client_as, client_of, staff_acts, words
+from tests.factories import PartnerFactory, WebhookDeliveryFactory, WebhookEndpointFactory
+from tests.support.staff import client_as, staff_acts, words
 from tests.support.webhook_secrets import secrets_in_force
 
 PARTNERS = "/admin/partners/partner/"
@@ -115,17 +115,22 @@ def test_a_sixth_webhook_is_refused(manager: Client, endpoint: WebhookEndpoint) 
     assert endpoint.partner.webhooks.count() == 5
 
 
-@pytest.mark.parametrize("action", ["add_webhook", "edit"])
+INVALID: list[dict[str, Any]] = [
+    {"url": ""},
+    {"url": "http://hooks.example.com/"},
+    {"url": "https://10.0.0.1/"},
+    {"url": f"https://hooks.example.com/{'a' * 500}"},
+    {"types": ["user.created"]},
+    {"description": "a" * 201},
+    {"description": "\0"},
+]
+
+
 @pytest.mark.parametrize(
-    "given",
+    ("action", "given"),
     [
-        {"url": ""},
-        {"url": "http://hooks.example.com/"},
-        {"url": "https://10.0.0.1/"},
-        {"url": f"https://hooks.example.com/{'a' * 500}"},
-        {"types": ["user.created"]},
-        {"description": "a" * 201},
-        {"description": "\0"},
+        *((action, given) for action in ("add_webhook", "edit") for given in INVALID),
+        *(("rotate", {"overlap_hours": hours}) for hours in ("", "-1", "169", "9" * 40, "nan")),
     ],
     ids=str,
 )
@@ -136,6 +141,7 @@ def test_a_form_that_is_not_valid_does_nothing(
     assert page.status_code == 200
     assert "Nothing was done." in page.content.decode()
     assert [(one.url, one.description) for one in WebhookEndpoint.objects.all()] == [(URL, "production")]
+    assert len(secrets_in_force(endpoint)) == 1
     assert not staff_acts()
 
 
@@ -184,13 +190,6 @@ def test_a_rotated_secret_goes_on_for_the_overlap(overlap: int, manager: Client,
     assert set(staff_acts()) == {"webhookSecret.created", "webhookSecret.changed"}
 
 
-@pytest.mark.parametrize("hours", ["", "-1", "169", "9" * 40, "nan"])
-def test_an_overlap_that_is_not_valid_is_refused(hours: str, manager: Client, endpoint: WebhookEndpoint) -> None:
-    page = manager.post(url("rotate", endpoint), fields(manager, "rotate", endpoint) | {"overlap_hours": hours})
-    assert "Nothing was done." in page.content.decode()
-    assert len(secrets_in_force(endpoint)) == 1
-
-
 def test_a_webhook_is_disabled_enabled_and_removed(manager: Client, endpoint: WebhookEndpoint) -> None:
     for action, state in (("disable", "disabled"), ("enable", "active"), ("remove", "disabled")):
         page = manager.post(url(action, endpoint), fields(manager, action, endpoint), follow=True)
@@ -234,39 +233,15 @@ def test_an_action_on_a_removed_webhook_does_nothing(action: str, manager: Clien
 # Who may what
 
 
-@pytest.mark.parametrize("action", ACTIONS)
-def test_without_the_permission_there_is_no_form_and_no_effect(
-    action: str, manager: Client, endpoint: WebhookEndpoint
-) -> None:
-    if action == "enable":
-        endpoints.disable(endpoint)
-    sent = fields(manager, action, endpoint)
-    before = list(WebhookEndpoint.objects.values())
-    for role in ("viewer", "reviewer", "auditor", "administrator", "nobody"):
-        client = client_as(role)
-        for path in (page_of(endpoint), page_of(endpoint.partner)):
-            assert url(action, endpoint) not in client.get(path).content.decode(), role
-        assert client.get(url(action, endpoint)).status_code == 403, role
-        assert client.post(url(action, endpoint), sent).status_code == 403, role
-        assert list(WebhookEndpoint.objects.values()) == before, role
-    assert not staff_acts()
-    assert not WebhookDelivery.objects.exists()
-
-
-@pytest.mark.parametrize("action", ACTIONS)
-def test_getting_an_action_s_address_changes_nothing(action: str, manager: Client, endpoint: WebhookEndpoint) -> None:
-    before = list(WebhookEndpoint.objects.values())
-    assert manager.get(url(action, endpoint), fields(manager, action, endpoint)).status_code == 200
-    assert list(WebhookEndpoint.objects.values()) == before
-    assert not staff_acts()
-    assert not WebhookDelivery.objects.exists()
-
-
-@pytest.mark.parametrize("action", ACTIONS)
-def test_a_form_from_elsewhere_is_refused(action: str, endpoint: WebhookEndpoint) -> None:
-    client = client_of(StaffFactory.create(role="partner-manager"), enforce_csrf_checks=True)
-    assert client.post(url(action, endpoint), fields(client, action, endpoint)).status_code == 403
-    assert not staff_acts()
+def test_who_only_reads_is_offered_no_action(endpoint: WebhookEndpoint) -> None:
+    client, delivery = (
+        client_as("auditor"),
+        WebhookDeliveryFactory.create(endpoint=endpoint, state=DeliveryState.FAILED),
+    )
+    for page in (page_of(endpoint), page_of(endpoint.partner), page_of(delivery)):
+        text = client.get(page).content.decode()
+        assert not [action for action in ACTIONS if url(action, endpoint) in text]
+        assert "/retry/" not in text
 
 
 @pytest.mark.parametrize("role", ["auditor", "partner-manager"])
@@ -381,16 +356,6 @@ def test_all_deliveries_of_a_webhook_are_retried(manager: Client, endpoint: Webh
     assert "attempted now: 2" in page
     assert endpoint.deliveries.filter(state="pending").count() == 2
     assert staff_acts() == ["webhook.retried"]
-
-
-@pytest.mark.parametrize("role", ["viewer", "reviewer", "auditor", "administrator"])
-def test_a_retry_needs_its_permission(role: str, endpoint: WebhookEndpoint) -> None:
-    delivery = WebhookDeliveryFactory.create(endpoint=endpoint, state=DeliveryState.FAILED)
-    client = client_as(role)
-    assert "/retry/" not in client.get(page_of(delivery)).content.decode()
-    assert client.post(f"{DELIVERIES}{delivery.pk}/retry/").status_code == 403
-    delivery.refresh_from_db()
-    assert (delivery.state, staff_acts()) == ("failed", [])
 
 
 def test_what_cannot_be_retried_is_not(manager: Client, endpoint: WebhookEndpoint) -> None:

@@ -79,15 +79,6 @@ def test_no_address_takes_a_password_that_an_administrator_types(db: None) -> No
     assert not staff.check_password("an entirely new one")
 
 
-def test_roles_and_the_log_are_only_looked_at(db: None) -> None:
-    client = client_as("superuser")
-    group = group_of("reviewer")
-    assert client.post(f"/admin/auth/group/{group}/change/", {"name": "mine"}).status_code == 403
-    assert "Can claim cases" in client.get(f"/admin/auth/group/{group}/change/").content.decode()
-    for path in ("/admin/auth/group/add/", "/admin/partners/auditentry/add/"):
-        assert client.get(path).status_code == 403
-
-
 def test_roles_are_in_words_with_what_they_may_do(db: None) -> None:
     staff, client = factories.StaffFactory.create(role="partner-manager"), client_as("administrator")
     duties = "Manages partners with their API keys and webhooks; sees no users."

@@ -1,15 +1,13 @@
 """The back office of documents."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_django import DjangoAssertNumQueries
 
 from backoffice.sections.transaction_sections import document_records
-from backoffice.users.transactions import UserRowAdmin
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, NOON, Faults, add_document, add_documents, path_of
@@ -18,12 +16,9 @@ from transactions.documents.downloads import DocumentError
 from transactions.models import Document
 from users.models import AccessKind, AccessRecord, User
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 DOCUMENTS = "/admin/transactions/document/"
-
-
-@pytest.fixture
-def user(create_user: Callable[..., Response], folder: Path) -> User:
-    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
 
 
 @pytest.fixture
@@ -43,26 +38,6 @@ def exports() -> list[tuple[str, str]]:
     return list(AccessRecord.objects.filter(kind=AccessKind.EXPORTED).values_list("staff__username", "detail"))
 
 
-@pytest.mark.parametrize(
-    ("role", "status"),
-    [
-        ("reviewer", 200),
-        ("auditor", 200),
-        ("superuser", 200),
-        ("partner-manager", 403),
-        ("administrator", 403),
-        ("nobody", 403),
-        ("outsider", 302),
-        ("anonymous", 302),
-    ],
-)
-def test_a_role_sees_documents_and_their_files_or_does_not(role: str, status: int, document: Document) -> None:
-    client = client_as(role)
-    paths = (DOCUMENTS, page_of(document), file_of(document))
-    assert [client.get(path).status_code for path in paths] == [status] * 3
-    assert len(exports()) == (status == 200)
-
-
 def test_a_viewer_sees_that_there_is_a_document_and_not_what_it_holds(document: Document) -> None:
     client = client_as("viewer")
     assert [client.get(path).status_code for path in (DOCUMENTS, page_of(document), file_of(document))] == [
@@ -72,17 +47,6 @@ def test_a_viewer_sees_that_there_is_a_document_and_not_what_it_holds(document: 
     ]
     assert file_of(document) not in client.get(page_of(document)).content.decode()
     assert exports() == []
-
-
-def test_nobody_adds_changes_or_deletes_one(document: Document) -> None:
-    client = client_as("superuser")
-    assert client.get(f"{DOCUMENTS}add/").status_code == 403
-    assert client.post(page_of(document), {"title": "mine"}).status_code == 403
-    assert client.post(f"{DOCUMENTS}{document.pk}/delete/", {"post": "yes"}).status_code == 403
-    assert client.post(file_of(document)).status_code == 405
-    client.post(DOCUMENTS, {"action": "delete_selected", "_selected_action": str(document.pk), "post": "yes"})
-    document.refresh_from_db()
-    assert document.title == "Relevé 2026"
 
 
 def test_a_download_is_the_file_and_stands_in_the_access_log(document: Document) -> None:
@@ -147,39 +111,6 @@ def test_filters_and_search_find_exactly(user: User, create_user: Callable[..., 
     assert found(q=str(mine.document_id)) == [mine]
     assert found(q=str(mine.document_id)[:-1]) == []
     assert found(q=str(mine.document_id), user=str(others.user_id)) == []
-
-
-def test_a_long_list_continues_on_the_next_page(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = {one.pk for one in add_documents(user, [datetime(2026, 3, day, tzinfo=UTC) for day in (3, 1, 4, 2, 5)])}
-    monkeypatch.setattr(UserRowAdmin, "list_per_page", 3)
-    client = client_as("viewer")
-    for query in ("", f"?user={user.pk}"):
-        first = client.get(DOCUMENTS + query).context["cl"]
-        second = client.get(DOCUMENTS + first.next_page).context["cl"]
-        assert [len(page.result_list) for page in (first, second)] == [3, 2]
-        assert {row.pk for row in (*first.result_list, *second.result_list)} == made
-
-
-def test_the_list_takes_as_many_statements_for_many_rows_as_for_one(
-    user: User, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    client = client_as("viewer")
-    add_documents(user, [NOON])
-    client.get(DOCUMENTS)
-    for count in (1, 5):
-        with django_assert_num_queries(6):  # session, staff, two of permissions, partners, rows
-            client.get(DOCUMENTS)
-        add_documents(user, [NOON] * count)
-
-
-def test_no_odd_request_is_a_crash(document: Document) -> None:
-    client = client_as("superuser")
-    client.raise_request_exception = False
-    for name in ("q", "p", "o", "user", "partner__id__exact", "odd"):
-        for value in ("\0", "a" * 20_000, "%", "9" * 40, "-1", "🦉", "not-a-uuid"):
-            assert client.get(DOCUMENTS, {name: value}).status_code in {200, 302, 400}, (name, value)
-    for number in ("0", "9" * 40, "-1", "x"):
-        assert client.get(f"{DOCUMENTS}{number}/file/").status_code in {302, 404}, number
 
 
 # Where a user is looked at

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 from django.test import Client
-from pytest_django import DjangoAssertNumQueries
 
 from tests import factories
 from tests.support.client import PartnerClient, Response
@@ -49,15 +48,6 @@ def test_a_decision_names_the_user_and_has_its_reason_and_note_in_words(user: Us
     assert "Rejected" in shown(client, CHANGES)
 
 
-def test_a_decision_without_a_note_does_not_repeat_its_reason(user: User) -> None:
-    reviewer = factories.StaffFactory.create(role="reviewer")
-    change_status(
-        user=user, to_status="pendingCompliance", by=reviewer, reason="New information", reason_code="newInformation"
-    )
-    # Once in the row, and once in the filter.
-    assert shown(client_as("auditor"), CHANGES).count("New information") == 2
-
-
 def test_the_profile_history_says_what_changed(user: User) -> None:
     client = client_as("auditor")
     text = shown(client, EVENTS)
@@ -71,25 +61,6 @@ def test_the_profile_history_says_what_changed(user: User) -> None:
     assert not [name for name in NAMES if name in text]
     renamed = user.events.order_by("pgh_id")[1]
     assert "Last name: Okafor → Okafor-Gagnon" in shown(client, f"{EVENTS}{renamed.pk}/change/")
-
-
-def test_a_page_of_the_history_takes_as_many_statements_for_many_users_as_for_one(
-    user: User, create_user: Callable[..., Response], django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    client = client_as("reviewer")
-    client.get(EVENTS)
-    for _ in range(2):
-        with django_assert_num_queries(8):
-            assert client.get(EVENTS).status_code == 200
-        create_user()
-
-
-def test_the_timeline_says_the_reason_in_words_and_the_note(user: User) -> None:
-    page = client_as("reviewer").get(case_of(user)).content.decode()
-    timeline = words(page.partition('id="timeline"')[2].partition("</ol>")[0])
-    assert "Identity or address could not be verified" in timeline
-    assert NOTE in timeline
-    assert "notVerified" not in timeline
 
 
 @pytest.mark.parametrize("path", [EVENTS, "/admin/users/accessrecord/", "case"])

@@ -15,11 +15,6 @@ LIST = "/v1/users/ada/transactions"
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
 
-@pytest.fixture
-def ada(create_user: Callable[..., Response]) -> User:
-    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
-
-
 def ids(response: Response) -> list[str]:
     assert response.status == 200, response.body
     return [item["conversionId"] for item in response.json()["items"]]

@@ -18,12 +18,9 @@ from transactions.documents.storage.folder import DocumentFolder
 from transactions.models import Document
 from users.models import User
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 LIST = "/v1/users/ada/documents"
-
-
-@pytest.fixture
-def ada(create_user: Callable[..., Response], folder: Path) -> User:
-    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
 
 
 def url(document: Document) -> str:

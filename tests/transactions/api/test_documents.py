@@ -16,11 +16,6 @@ from users.models import User
 LIST = "/v1/users/ada/documents"
 
 
-@pytest.fixture
-def ada(create_user: Callable[..., Response]) -> User:
-    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
-
-
 def ids(response: Response) -> list[str]:
     assert response.status == 200, response.body
     return [item["documentId"] for item in response.json()["items"]]

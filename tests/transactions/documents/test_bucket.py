@@ -3,8 +3,6 @@
 import io
 import re
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,12 +12,10 @@ import boto3
 import pytest
 from botocore.config import Config
 from botocore.stub import Stubber
-from django.conf import settings
 from django.core.files.storage import storages
 from moto.server import ThreadedMotoServer
 from pytest_django import Settings
 
-from config.environment import deployment
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, Faults, add_document, stored_at
 from tests.support.responses import assert_error
@@ -218,23 +214,3 @@ def test_a_full_bucket_is_said_to_be_full(ada: User, code: str) -> None:
         with pytest.raises(StorageError, match="The storage of documents is full"):
             add_document(ada)
     assert not Document.objects.exists()
-
-
-def test_s3s_library_is_not_loaded_by_commands_and_serving_before_the_first_document() -> None:
-    environment = deployment() | {
-        "DOCUMENT_STORAGE_URL": f"s3://{BUCKET}?region={REGION}",
-        "DJANGO_SETTINGS_MODULE": "config.settings",
-    }
-    script = (
-        "import sys, config.wsgi; from django.core.management import call_command; from django.urls import resolve;"
-        "call_command('check'); resolve('/v1/ping'); sys.exit('boto3 is loaded' if 'boto3' in sys.modules else 0)"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=settings.BASE_DIR,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr

@@ -2,7 +2,7 @@
 
 import hashlib
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +14,7 @@ from django.core.files.storage import storages
 from django.db import OperationalError, transaction
 
 from partners.models import Partner
-from tests.support.client import PartnerClient, Response
+from tests.support.client import PartnerClient
 from tests.support.commands import outcome, printed, refusal, run
 from tests.support.documents import LONG
 from transactions.documents import publishing
@@ -22,12 +22,9 @@ from transactions.documents.downloads import CHUNK_BYTES, STORAGE
 from transactions.models import Document
 from users.models import User
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 LIST = "/v1/users/ada/documents"
-
-
-@pytest.fixture
-def ada(create_user: Callable[..., Response], folder: Path) -> User:
-    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
 
 
 @pytest.fixture

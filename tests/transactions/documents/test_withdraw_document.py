@@ -20,17 +20,9 @@ from tests.support.staff import client_as
 from transactions.models import Document, DocumentWithdrawal
 from users.models import Staff, User
 
+pytestmark = pytest.mark.usefixtures("folder")
+
 LIST = "/v1/users/ada/documents"
-
-
-@pytest.fixture
-def ada(create_user: Callable[..., Response], folder: Path) -> User:
-    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
-
-
-@pytest.fixture
-def reviewer(db: None) -> Staff:
-    return StaffFactory.create(role="reviewer")
 
 
 def withdraw(document: Document, by: Staff, *, reason: str = "Of another customer") -> dict[str, Any]:

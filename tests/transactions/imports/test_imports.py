@@ -309,13 +309,3 @@ def test_a_line_that_contradicts_one_of_its_batch_is_compared_with_what_is_store
     result = Result(write(tmp_path / "f", *lines))
     assert result.counts == (1, 1, 2)
     assert result.errors == [f"line 1: {conversions.UNKNOWN_USER}", f"line 3: {conversions.UNKNOWN_USER}"]
-
-
-def test_a_file_known_in_part_is_imported_whole(
-    tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    in_batches(monkeypatch, 10)
-    Result(write(tmp_path / "known", *(line(n) for n in range(0, 60, 2)), *(line(n) for n in range(60, 90))))
-    result = Result(write(tmp_path / "f", *(line(n) for n in range(120))))
-    assert result.counts == (60, 60, 0)
-    assert len(stored(committed_partner)) == 120

@@ -112,6 +112,30 @@ def test_an_external_id_does_not_change(api: PartnerClient, user: dict[str, Any]
     assert row() == user
 
 
+WRONG: dict[str, Any] = {
+    "email": "nobody",
+    "firstName": "\u3164",
+    "lastName": "",
+    "dateOfBirth": "1990-02-30",
+    "addressLine1": "é" * 201,
+    "addressLine2": "é" * 201,
+    "city": "\nOttawa",
+    "postalCode": "12345",
+    "province": "Ontario",
+    "country": "ZZ",
+    "occupation": None,
+    "isCiroAffiliate": "true",
+    "nickname": "Ada",
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_each_field_has_the_rules_of_a_create(api: PartnerClient, user: dict[str, Any], name: str) -> None:
+    assert failing_fields(api.patch(ADA, {name: WRONG[name]})) == [name]
+    assert failing_fields(api.patch(ADA, WRONG)) == [*WRONG]
+    assert row() == user
+
+
 ADDRESSES = {
     "postal code of another country": ({"postalCode": "10118"}, ["postalCode"]),
     "province of another country": ({"province": "NY"}, ["province"]),

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from partners.refusals import RefusedError
@@ -22,11 +21,6 @@ NEXT = "/admin/cases/next/"
 @pytest.fixture
 def make(create_user: Callable[..., Response]) -> Make:
     return lambda **fields: User.objects.get(pk=create_user(**fields).json()["userId"])
-
-
-@pytest.fixture
-def reviewer(db: None) -> Staff:
-    return factories.StaffFactory.create()
 
 
 def url(user: User, action: str) -> str:
@@ -160,28 +154,4 @@ def test_a_decision_ends_the_claim(make: Make, reviewer: Staff) -> None:
     user = make()
     claims.claim(user=user, staff=reviewer)
     change_status(user=user, to_status=Status.REJECTED, by=reviewer, reason="No.")
-    assert not Claim.objects.exists()
-
-
-@pytest.mark.parametrize("role", ["viewer", "auditor", "partner-manager", "administrator", "nobody"])
-def test_only_reviewers_claim(role: str, make: Make) -> None:
-    user = make()
-    client = client_as(role)
-    for path in (NEXT, url(user, "claim"), url(user, "release")):
-        assert client.post(path).status_code == 403
-    assert not AccessRecord.objects.exists()
-
-
-def test_getting_an_actions_address_shows_the_queue_and_changes_nothing(make: Make) -> None:
-    make()
-    response = client_as("reviewer").get(NEXT)
-    assert (response.status_code, response.headers["Location"]) == (302, "/admin/users/queueduser/")
-    assert not Claim.objects.exists()
-
-
-def test_a_press_from_elsewhere_is_refused(make: Make, reviewer: Staff) -> None:
-    make()
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(reviewer)
-    assert client.post(NEXT).status_code == 403
     assert not Claim.objects.exists()

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from partners.models import Partner
-from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.commands import outcome, printed, refusal, run
 from users.models import Staff, StatusChange, User
@@ -54,16 +53,6 @@ def test_who_decided_and_why_is_kept(decide: Decide, reviewer: str, user: dict[s
     assert (change.by.username, change.reason, change.reason_code) == (reviewer, "Papers seen.", "notVerified")
 
 
-def test_a_changed_case_that_was_rejected_before_needs_more_than_a_standard_reason(
-    decide: Decide, reviewer: str, user: dict[str, Any], api: PartnerClient
-) -> None:
-    factories.reopen(User.objects.get(pk=user["userId"]))
-    api.patch(f"/v1/users/{user['externalId']}", {"lastName": "Lovelace"})
-    standard = "Identity and address verified"
-    assert "add a note that says why" in refusal(*decide("active", reviewer, reason=standard))
-    assert outcome(*decide("active", reviewer, reason=f"{standard} by passport."))["status"] == "active"
-
-
 def test_the_history_names_the_person_and_the_command(
     decide: Decide, reviewer: str, user: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -85,12 +74,6 @@ def test_a_move_that_is_not_allowed_changes_nothing(
     assert "pendingCompliance" in refusal(*decide(status, reviewer))
     assert User.objects.get(pk=user["userId"]).status == "pendingCompliance"
     assert not StatusChange.objects.filter(user=user["userId"]).exists()
-
-
-def test_a_closed_user_stays_closed(decide: Decide, reviewer: str) -> None:
-    outcome(*decide("active", reviewer))
-    outcome(*decide("closed", reviewer))
-    assert "it is final" in refusal(*decide("active", reviewer))
 
 
 @pytest.mark.parametrize("role", ["viewer", "auditor", "partner-manager", "administrator"])

@@ -14,7 +14,7 @@ from partners.models import AuditEntry, Mode, Partner
 from partners.monitoring import probes
 from partners.refusals import RefusedError
 from tests import factories
-from tests.support.approval_rules import act, no_rules_left, reviewer, set_rule, superuser
+from tests.support.approval_rules import act, new_user, no_rules_left, reviewer, set_rule, superuser
 from tests.support.commands import outcome, printed, refusal
 from users.decisions import compliance, metrics, proposals
 from users.models import Proposal, ProposalState, Staff, StatusChange, User
@@ -36,22 +36,8 @@ def always() -> None:
 
 
 @pytest.fixture
-def first(committed_partner: Partner) -> Staff:
-    return reviewer()
-
-
-@pytest.fixture
-def second(committed_partner: Partner) -> Staff:
-    return reviewer()
-
-
-@pytest.fixture
 def user(committed_partner: Partner) -> User:
     return new_user(committed_partner)
-
-
-def new_user(partner: Partner, **fields: Any) -> User:
-    return factories.UserFactory.create(partner=partner, external_id=f"two-{uuid.uuid4()}", **fields)
 
 
 def propose(user: User, by: Staff, to_status: str = "active") -> Proposal:

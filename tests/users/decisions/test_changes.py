@@ -1,11 +1,7 @@
 """What changed about a user: since the last decision, and since a page was loaded."""
 
-from collections.abc import Callable
-
-import pytest
-
 from tests import factories
-from tests.support.client import PartnerClient, Response
+from tests.support.client import PartnerClient
 from tests.support.staff import client_as
 from tests.users.deciding import page_of
 from users.decisions.changes import Changes, changes_since, since_last_decision, version_of
@@ -13,11 +9,6 @@ from users.decisions.compliance import change_status
 from users.models import Status, User
 from users.models.columns import PROFILE_COLUMNS
 from users.profile.labels import LABELS, display_value
-
-
-@pytest.fixture
-def user(create_user: Callable[..., Response]) -> User:
-    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
 
 
 def changed(user: User, *, sees_identity: bool = True) -> dict[str, tuple[str, str]]:

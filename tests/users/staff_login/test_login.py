@@ -216,14 +216,6 @@ def test_a_lock_out_says_for_how_long_and_ends_then(clock: Mock) -> None:
     assert log_in(staff)[1].headers["Location"] == CODE
 
 
-def test_a_lock_out_says_for_how_long_in_french() -> None:
-    staff = enrolled()
-    for _number in range(5):
-        log_in(staff, password="wrong")
-    response = Client().post(LOGIN, {"login": staff.username, "password": PASSWORD}, headers={"accept-language": "fr"})
-    assert "Réessayez dans 5 minutes." in response.content.decode()
-
-
 def test_more_posts_than_a_minute_allows_get_a_page_that_says_for_how_long() -> None:
     client = client_at("198.51.100.1")
     for _number in range(60):
