@@ -44,7 +44,7 @@ def company(tmp_path: Path, django_db_setup: None) -> Iterator[tuple[OidcProvide
 
 
 def test_from_the_login_page_to_a_case_and_to_the_approval_of_a_proposal(
-    page: Page, company: tuple[OidcProvider, str], register: Register, screenshots: Path
+    page: Page, company: tuple[OidcProvider, str], register: Register
 ) -> None:
     provider, service = company
     user = register(firstName="Grace")
@@ -59,7 +59,6 @@ def test_from_the_login_page_to_a_case_and_to_the_approval_of_a_proposal(
 
         page.goto(f"{service}{case_of(user)}")
         expect(page.get_by_label("Username")).not_to_be_visible()
-        page.screenshot(path=screenshots / "company-login.png")
         page.get_by_role("link", name="Sign in with Company").click()
         page.get_by_role("link", name=f"Continue as {name}").click()
         expect(page.locator("#proposal")).to_be_visible()

@@ -1,7 +1,6 @@
 """Two people let a user through, each in a browser of their own, in both languages."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -9,7 +8,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.cases import Register, open_decision
 from tests.support.approval_rules import no_rules_left, set_rule
 from tests.users.deciding import case_of
-from users.decisions import proposals
 from users.models import Staff, StatusChange
 
 PROPOSE, VERIFIED, STAY, LIST, APPROVE, WHY_NOT = range(6)
@@ -37,7 +35,6 @@ def test_two_people_in_two_browsers(
     new_page: Callable[..., Page],
     login: Callable[..., Staff],
     register: Register,
-    screenshots: Path,
     language: str,
 ) -> None:
     words = WORDS[language]
@@ -50,21 +47,16 @@ def test_two_people_in_two_browsers(
     one.goto(case_of(user))
     dialog = open_decision(one, words[PROPOSE])
     dialog.get_by_label(words[VERIFIED]).check()
-    one.screenshot(path=screenshots / f"proposal-dialog-{language}.png")
     dialog.get_by_role("button", name=words[STAY]).click()
     panel = one.locator("#proposal")
     expect(panel).to_contain_text(words[WHY_NOT])
     expect(panel.get_by_role("button", name=words[APPROVE])).to_have_count(0)
-    one.screenshot(path=screenshots / f"proposal-own-{language}.png", full_page=True)
     one.goto("/admin/users/proposal/")
     expect(one.get_by_role("heading", name=words[LIST])).to_be_visible()
-    one.screenshot(path=screenshots / f"proposal-list-{language}.png")
 
     other.goto("/admin/users/proposal/")
-    other.screenshot(path=screenshots / f"proposal-list-narrow-dark-{language}.png")
     other.get_by_role("link", name=user.full_name).click()
     other.locator("#proposal").scroll_into_view_if_needed()
-    other.screenshot(path=screenshots / f"proposal-other-narrow-dark-{language}.png")
     other.get_by_role("button", name=words[APPROVE]).click()
     dialog = other.locator("#approve-proposal")
     expect(dialog).to_contain_text(first.username)
@@ -74,16 +66,3 @@ def test_two_people_in_two_browsers(
     expect(other.locator("#proposal")).to_have_count(0)
     change = StatusChange.objects.get(user=user)
     assert (change.to_status, change.by, change.proposal and change.proposal.by) == ("active", second, first)
-
-
-def test_a_proposal_is_declined_with_a_note(page: Page, login: Callable[..., Staff], register: Register) -> None:
-    user = register(firstName="Grace")
-    staff = login(page, "reviewer")
-    proposal = proposals.propose(user=user, to_status="active", by=staff, reason="Seen.")
-    page.goto(case_of(user))
-    page.get_by_text("Decline …").click()
-    page.locator("#proposal").get_by_role("textbox").fill("The wrong person.")
-    page.get_by_role("button", name="Decline the proposal").click()
-    expect(page.get_by_text("The proposal is declined.")).to_be_visible()
-    proposal.refresh_from_db()
-    assert (proposal.state, proposal.note) == ("declined", "The wrong person.")

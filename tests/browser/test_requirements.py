@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.utils import timezone
@@ -34,7 +33,7 @@ WORDS = {
 TEMPLATE = TEMPLATES[RequirementCode.ADDRESS_UNCLEAR]
 
 
-def ask_for_an_address(page: Page, words: tuple[str, ...], shoot: Callable[[str], object]) -> None:
+def ask_for_an_address(page: Page, words: tuple[str, ...]) -> None:
     """Both steps of the dialog on a case."""
     # The first step: the template is filled in, and may be edited.
     dialog = open_decision(page, words[ASK])
@@ -48,7 +47,6 @@ def ask_for_an_address(page: Page, words: tuple[str, ...], shoot: Callable[[str]
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("textbox").fill(TEMPLATE.message)
     assert not accessibility_violations(page)
-    shoot("ask-first")
     dialog.get_by_role("button", name=words[SEE]).click()
 
     # The second step shows what the partner then reads.
@@ -56,7 +54,6 @@ def ask_for_an_address(page: Page, words: tuple[str, ...], shoot: Callable[[str]
     expect(dialog).to_contain_text(TEMPLATE.message)
     expect(dialog).to_contain_text("addressLine1, city, postalCode, province, country")
     assert not accessibility_violations(page)
-    shoot("ask-second")
     dialog.get_by_role("button", name=words[SEND]).click()
     expect(page.locator("#requirements")).to_contain_text(TEMPLATE.message)
     expect(page.get_by_role("button", name=words[APPROVE], exact=True)).to_be_disabled()
@@ -70,7 +67,6 @@ def test_ask_answer_approve(
     login: Callable[..., Staff],
     register: Register,
     client: PartnerClient,
-    screenshots: Path,
     language: str,
 ) -> None:
     words = WORDS[language]
@@ -80,12 +76,10 @@ def test_ask_answer_approve(
     page.context.add_cookies([{"name": "django_language", "value": language, "domain": "localhost", "path": "/"}])
 
     page.goto(case_of(user))
-    ask_for_an_address(page, words, lambda name: page.screenshot(path=screenshots / f"{name}-{language}.png"))
+    ask_for_an_address(page, words)
     assert not accessibility_violations(page)
-    page.screenshot(path=screenshots / f"requirement-open-{language}.png", full_page=True)
     page.goto("/admin/users/askeduser/")
     expect(page.get_by_role("link", name=user.full_name)).to_be_visible()
-    page.screenshot(path=screenshots / f"requirement-list-{language}.png")
 
     # The partner reads it and answers.
     path = f"/v1/users/{user.external_id}"
@@ -102,11 +96,9 @@ def test_ask_answer_approve(
     assert names == [user.full_name, waiting.full_name]
     expect(page.locator("#result_list tbody tr").first).to_contain_text(words[ANSWERED])
     assert not accessibility_violations(page)
-    page.screenshot(path=screenshots / f"requirement-queue-{language}.png")
     page.goto(case_of(user))
     expect(page.locator("#requirements")).to_contain_text(words[BY_UPDATE])
     expect(page.locator("#requirements ins")).to_have_text(["1 Elgin St"])
-    page.screenshot(path=screenshots / f"requirement-answered-{language}.png", full_page=True)
     dialog = open_decision(page, words[APPROVE])
     dialog.get_by_label(words[VERIFIED]).check()
     dialog.get_by_role("button", name=words[STAY]).click()
@@ -116,7 +108,7 @@ def test_ask_answer_approve(
 
 
 def test_an_overdue_and_an_answered_one_on_a_phone(
-    new_page: Callable[..., Page], login: Callable[..., Staff], register: Register, screenshots: Path
+    new_page: Callable[..., Page], login: Callable[..., Staff], register: Register
 ) -> None:
     user: User = register(firstName="Grace")
     overdue = factories.RequirementFactory.create(user=user)
@@ -127,19 +119,16 @@ def test_an_overdue_and_an_answered_one_on_a_phone(
     move_back("users_user", "requirements_due_at", user.pk, due)
     page = new_page(viewport={"width": 390, "height": 844}, color_scheme="dark")
     login(page, "reviewer")
-    for name, path, said in (
-        ("landing", "/admin/", "Waiting for the partner"),
-        ("list", "/admin/users/askeduser/?due=overdue", "Overdue"),
-        ("case", case_of(user), "Overdue"),
+    for path, said in (
+        ("/admin/", "Waiting for the partner"),
+        ("/admin/users/askeduser/?due=overdue", "Overdue"),
+        (case_of(user), "Overdue"),
     ):
         page.goto(path)
         expect(page.locator(".bo-badge, dt", has_text=said).last).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert not accessibility_violations(page)
-        page.screenshot(path=screenshots / f"requirement-overdue-{name}-narrow-dark.png", full_page=True)
     dialog = open_decision(page, "Ask the partner")
     dialog.get_by_label("Source of funds").check()
-    page.screenshot(path=screenshots / "ask-narrow-dark.png")
     dialog.get_by_role("button", name="See what the partner will read").click()
     page.get_by_role("dialog", name="exactly this").wait_for()
-    page.screenshot(path=screenshots / "ask-second-narrow-dark.png")

@@ -53,14 +53,6 @@ def test_a_manager_adds_a_webhook_and_tests_it(
     expect(page.get_by_text("The attempt is due.")).to_have_count(0)
 
 
-def test_a_webhook_is_disabled_on_its_page(page: Page, login: Callable[..., Staff], webhook: WebhookEndpoint) -> None:
-    login(page, "partner-manager", path=f"{WEBHOOKS}{webhook.pk}/change/")
-    page.get_by_role("link", name="Disable").click()
-    page.get_by_role("button", name="Disable", exact=True).click()
-    expect(page.get_by_text("The webhook is disabled.")).to_be_visible()
-    expect(page.get_by_text("By staff")).to_be_visible()
-
-
 def pages_of(webhook: WebhookEndpoint) -> list[str]:
     partner, [newest, oldest] = webhook.partner, webhook.deliveries.order_by("-id")
     return [

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db import connection
 
+from partners.refusals import RefusedError
 from tests.support.timeouts import WAIT_SECONDS
 
 T = TypeVar("T")
@@ -25,3 +26,15 @@ def at_once(count: int, act: Callable[[int], T]) -> list[T]:
 
     with ThreadPoolExecutor(count) as pool:
         return list(pool.map(run, range(count)))
+
+
+def tried_at_once(*actions: Callable[[], Any]) -> list[Any]:
+    """Return what each gives, or the refusal that it raised."""
+
+    def attempt(number: int) -> Any:
+        try:
+            return actions[number]()
+        except RefusedError as refusal:
+            return refusal
+
+    return at_once(len(actions), attempt)

@@ -202,6 +202,18 @@ def at(pattern: str) -> Path_:
     return lambda world: pattern.format(w=world)
 
 
+def form(
+    title: str,
+    path: str,
+    sent: Callable[[World], Mapping[str, Any]] = lambda _world: {},
+    is_done: Callable[[World], bool] = lambda _world: False,
+    roles: set[str] = MANAGERS,
+) -> tuple[Page, Action]:
+    """The page of a form, and what its button does."""
+    return Page(f"{title}: its page", at(path), roles), Action(title, at(path), roles, sent, is_done)
+
+
+APPROVED = {"to_status": "active", "reason_code": "verified", "then": "stay"}
 PURPOSE_ASKED = {"code": "purposeOfUse", "due_in_days": "14", "step": "send", "then": "stay"}
 
 
@@ -245,6 +257,10 @@ def adds(world: World) -> dict[str, str]:
     return {"version": str(WebhookSecret.objects.filter(endpoint__partner=world.partner).latest("pk").pk)}
 
 
+def is_retried(world: World) -> bool:
+    return world.webhook.deliveries.get().state == DeliveryState.PENDING
+
+
 def is_recorded(action: str, world: World) -> bool:
     return AuditEntry.objects.filter(action=action, object=world.colleague.username).exists()
 
@@ -254,6 +270,7 @@ def webhook_of(world: World) -> WebhookEndpoint:
 
 
 ASKED = "Please confirm the street."
+WEBHOOK = "/admin/partners/webhookendpoint/{w.webhook.pk}/"
 BIRTH_AND_ADDRESS = ("Dec. 10, 1990", "100 King St W", "Suite 200", "Toronto", "M5X 1A9")
 
 # The admin's name of each kind of row, and the world's name.
@@ -298,12 +315,7 @@ TABLE: tuple[Page | Action, ...] = (
         "Decide",
         at("/admin/cases/{w.user.pk}/decide/"),
         DECIDERS,
-        lambda w: {
-            "version": present_version(w.user),
-            "to_status": "active",
-            "reason_code": "verified",
-            "then": "stay",
-        },
+        lambda w: APPROVED | {"version": present_version(w.user)},
         is_approved,
     ),
     Action(
@@ -331,12 +343,7 @@ TABLE: tuple[Page | Action, ...] = (
         "Propose",
         at("/admin/cases/{w.affiliate.pk}/decide/"),
         DECIDERS,
-        lambda w: {
-            "version": present_version(w.affiliate),
-            "to_status": "active",
-            "reason_code": "verified",
-            "then": "stay",
-        },
+        lambda w: APPROVED | {"version": present_version(w.affiliate)},
         lambda w: w.affiliate.proposals.exists(),
     ),
     Action(
@@ -386,14 +393,7 @@ TABLE: tuple[Page | Action, ...] = (
         is_done=is_exported,
     ),
     Page("Due for erasure", at("/admin/due-for-erasure/"), OVERSIGHT),
-    Page("Hold: its page", at("/admin/cases/{w.user.pk}/hold/"), DECIDERS),
-    Action(
-        "Hold",
-        at("/admin/cases/{w.user.pk}/hold/"),
-        DECIDERS,
-        lambda _w: {"reason": "Litigation."},
-        is_done=is_held_now,
-    ),
+    *form("Hold", "/admin/cases/{w.user.pk}/hold/", lambda _w: {"reason": "Litigation."}, is_held_now, DECIDERS),
     Action(
         "Release the hold",
         at("/admin/cases/{w.hold.user_id}/hold/release/"),
@@ -428,11 +428,9 @@ TABLE: tuple[Page | Action, ...] = (
     Page("Document: its file", at("/admin/transactions/document/{w.document.pk}/file/"), IDENTITY),
     Page("Partners", rows_of("partners/partner"), PARTNER_READERS),
     Page("Partner", rows_of("partners/partner", "partner"), PARTNER_READERS),
-    Page("Add a partner: its page", at("/admin/partners/partner/add/"), MANAGERS),
-    Action(
+    *form(
         "Add a partner",
-        at("/admin/partners/partner/add/"),
-        MANAGERS,
+        "/admin/partners/partner/add/",
         lambda _w: {"slug": "new-partner", "name": "New", "mode": "live", "enabled": "on"},
         lambda _w: Partner.objects.filter(slug="new-partner").exists(),
     ),
@@ -445,32 +443,21 @@ TABLE: tuple[Page | Action, ...] = (
     ),
     Page("API keys", rows_of("partners/apikey"), PARTNER_READERS),
     Page("API key", rows_of("partners/apikey", "key"), PARTNER_READERS),
-    *(
-        Page(f"{title}: its page", at(path), MANAGERS)
-        for title, path in {
-            "Issue an API key": "/admin/partners/partner/{w.partner.pk}/issue/",
-            "Rotate an API key": "/admin/partners/apikey/{w.key.pk}/rotate/",
-            "Revoke an API key": "/admin/partners/apikey/{w.key.pk}/revoke/",
-        }.items()
-    ),
-    Action(
+    *form(
         "Issue an API key",
-        at("/admin/partners/partner/{w.partner.pk}/issue/"),
-        MANAGERS,
+        "/admin/partners/partner/{w.partner.pk}/issue/",
         lambda w: {**issues(w), "label": "staging"},
         lambda w: ApiKey.objects.filter(partner=w.partner, label="staging").exists(),
     ),
-    Action(
+    *form(
         "Rotate an API key",
-        at("/admin/partners/apikey/{w.key.pk}/rotate/"),
-        MANAGERS,
+        "/admin/partners/apikey/{w.key.pk}/rotate/",
         lambda w: {**issues(w), "overlap_hours": "24"},
         lambda w: ApiKey.objects.get(pk=w.key.pk).expires_at is not None,
     ),
-    Action(
+    *form(
         "Revoke an API key",
-        at("/admin/partners/apikey/{w.key.pk}/revoke/"),
-        MANAGERS,
+        "/admin/partners/apikey/{w.key.pk}/revoke/",
         lambda _w: {"confirmed": "on"},
         lambda w: ApiKey.objects.get(pk=w.key.pk).revoked_at is not None,
     ),
@@ -478,82 +465,51 @@ TABLE: tuple[Page | Action, ...] = (
     Page("Webhook", rows_of("partners/webhookendpoint", "webhook"), PARTNER_READERS),
     Page("Webhook deliveries", rows_of("partners/webhookdelivery"), PARTNER_READERS),
     Page("Webhook delivery", rows_of("partners/webhookdelivery", "delivery"), PARTNER_READERS),
-    *(
-        Page(f"{title}: its page", at(path), MANAGERS)
-        for title, path in {
-            "Add a webhook": "/admin/partners/partner/{w.partner.pk}/add_webhook/",
-            "Change a webhook": "/admin/partners/webhookendpoint/{w.webhook.pk}/edit/",
-            "Rotate a webhook's secret": "/admin/partners/webhookendpoint/{w.webhook.pk}/rotate/",
-            "Send a test to a webhook": "/admin/partners/webhookendpoint/{w.webhook.pk}/send_test/",
-            "Disable a webhook": "/admin/partners/webhookendpoint/{w.webhook.pk}/disable/",
-            "Enable a webhook": "/admin/partners/webhookendpoint/{w.disabled.pk}/enable/",
-            "Remove a webhook": "/admin/partners/webhookendpoint/{w.webhook.pk}/remove/",
-            "Retry a webhook's deliveries": "/admin/partners/webhookendpoint/{w.webhook.pk}/retry/",
-            "Retry a delivery": "/admin/partners/webhookdelivery/{w.delivery.pk}/retry/",
-        }.items()
-    ),
-    Action(
+    *form(
         "Add a webhook",
-        at("/admin/partners/partner/{w.partner.pk}/add_webhook/"),
-        MANAGERS,
+        "/admin/partners/partner/{w.partner.pk}/add_webhook/",
         lambda w: {**adds(w), "url": "https://new.example.com/"},
         lambda w: w.partner.webhooks.filter(url="https://new.example.com/").exists(),
     ),
-    Action(
+    *form(
         "Change a webhook",
-        at("/admin/partners/webhookendpoint/{w.webhook.pk}/edit/"),
-        MANAGERS,
+        f"{WEBHOOK}edit/",
         lambda w: {"url": "https://new.example.com/", "version": endpoints.version_of(w.webhook)},
         lambda w: webhook_of(w).url == "https://new.example.com/",
     ),
-    Action(
+    *form(
         "Rotate a webhook's secret",
-        at("/admin/partners/webhookendpoint/{w.webhook.pk}/rotate/"),
-        MANAGERS,
+        f"{WEBHOOK}rotate/",
         lambda w: {**adds(w), "overlap_hours": "24"},
         lambda w: len(secrets_in_force(w.webhook)) == 2,
     ),
-    Action(
+    *form(
         "Send a test to a webhook",
-        at("/admin/partners/webhookendpoint/{w.webhook.pk}/send_test/"),
-        MANAGERS,
+        f"{WEBHOOK}send_test/",
         is_done=lambda w: w.webhook.deliveries.filter(type="webhook.test").exists(),
     ),
-    Action(
-        "Disable a webhook",
-        at("/admin/partners/webhookendpoint/{w.webhook.pk}/disable/"),
-        MANAGERS,
-        is_done=lambda w: not webhook_of(w).is_active,
-    ),
-    Action(
+    *form("Disable a webhook", f"{WEBHOOK}disable/", is_done=lambda w: not webhook_of(w).is_active),
+    *form(
         "Enable a webhook",
-        at("/admin/partners/webhookendpoint/{w.disabled.pk}/enable/"),
-        MANAGERS,
+        "/admin/partners/webhookendpoint/{w.disabled.pk}/enable/",
         is_done=lambda w: WebhookEndpoint.objects.get(pk=w.disabled.pk).is_active,
     ),
-    Action(
+    *form(
         "Remove a webhook",
-        at("/admin/partners/webhookendpoint/{w.webhook.pk}/remove/"),
-        MANAGERS,
+        f"{WEBHOOK}remove/",
         lambda _w: {"confirmed": "on"},
         lambda w: webhook_of(w).removed_at is not None,
     ),
-    *(
-        Action(title, at(path), MANAGERS, is_done=lambda w: w.webhook.deliveries.get().state == DeliveryState.PENDING)
-        for title, path in {
-            "Retry a webhook's deliveries": "/admin/partners/webhookendpoint/{w.webhook.pk}/retry/",
-            "Retry a delivery": "/admin/partners/webhookdelivery/{w.delivery.pk}/retry/",
-        }.items()
-    ),
+    *form("Retry a webhook's deliveries", f"{WEBHOOK}retry/", is_done=is_retried),
+    *form("Retry a delivery", "/admin/partners/webhookdelivery/{w.delivery.pk}/retry/", is_done=is_retried),
     Page("Staff", rows_of("users/staff"), STAFF_READERS),
     Page("Staff account", rows_of("users/staff", "colleague"), STAFF_READERS),
-    Page("Invite a colleague: its page", at("/admin/users/staff/add/"), ADMINISTRATORS),
-    Action(
+    *form(
         "Invite a colleague",
-        at("/admin/users/staff/add/"),
-        ADMINISTRATORS,
+        "/admin/users/staff/add/",
         lambda _w: {"email": "grace@example.com", "role": "reviewer"},
         lambda _w: Staff.objects.filter(username="grace", is_superuser=False).exists(),
+        ADMINISTRATORS,
     ),
     Action(
         "Change a staff account's role",
@@ -570,24 +526,20 @@ TABLE: tuple[Page | Action, ...] = (
             "End all sessions of an account": ("end_sessions", "staff.sessionsEnded"),
             "Disable a staff account": ("disable", "staff.disabled"),
         }.items()
-        for row in (
-            Page(f"{title}: its page", at(f"/admin/users/staff/{{w.colleague.pk}}/{act}/"), ADMINISTRATORS),
-            Action(
-                title,
-                at(f"/admin/users/staff/{{w.colleague.pk}}/{act}/"),
-                ADMINISTRATORS,
-                lambda _w: {"reason": "Seen in person."},
-                partial(is_recorded, done),
-            ),
+        for row in form(
+            title,
+            f"/admin/users/staff/{{w.colleague.pk}}/{act}/",
+            lambda _w: {"reason": "Seen in person."},
+            partial(is_recorded, done),
+            ADMINISTRATORS,
         )
     ),
-    Page("Enable a staff account: its page", at("/admin/users/staff/{w.left.pk}/enable/"), ADMINISTRATORS),
-    Action(
+    *form(
         "Enable a staff account",
-        at("/admin/users/staff/{w.left.pk}/enable/"),
-        ADMINISTRATORS,
+        "/admin/users/staff/{w.left.pk}/enable/",
         lambda _w: {"reason": "Is back."},
         lambda w: Staff.objects.get(pk=w.left.pk).is_active,
+        ADMINISTRATORS,
     ),
     Page("Confirm by the company's account: its page", at("/admin/account/company/confirm/"), set(STAFF)),
     Page("Roles", rows_of("auth/group"), STAFF_READERS),

@@ -353,12 +353,6 @@ def test_the_page_of_a_pack_loads_nothing(ada: User) -> None:
     assert not re.search(r"(?:src|href)=\"(?!#|data\.json|documents/)", page)
 
 
-def test_an_empty_list_of_a_pack_says_so(ada: User) -> None:
-    data, page = pack(client_as("auditor"), ada)
-    assert data["conversions"] == []
-    assert "<p>None.</p>" in page
-
-
 def test_a_pack_is_streamed_row_by_row(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     made = 0
 
@@ -405,13 +399,6 @@ def test_a_pack_takes_no_more_statements_for_more_requirements(ada: User, monkey
     monkeypatch.setattr(evidence_pack, "_BATCH_SIZE", 13)
     # 39 answers are three batches, read for the page and for the data.
     assert statements() == of_one + 2 * 2
-
-
-def test_the_form_names_the_contents_of_a_pack(ada: User) -> None:
-    text = client_as("auditor").get(evidence_of(ada)).content.decode()
-    assert "Decisions" in text
-    assert "Conversions" in text
-    assert not AccessRecord.objects.exists()
 
 
 def test_too_many_downloads_at_once_are_answered_with_503(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import DjangoAssertNumQueries
 
 from backoffice.partners.key_columns import load_revokers
 from partners.authentication import keys
@@ -197,16 +197,6 @@ def test_a_revoked_key_says_when_and_by_whom(key: ApiKey, django_assert_num_quer
         keys.revoke(one)
     with django_assert_num_queries(1):
         load_revokers(revoked)
-
-
-def test_an_empty_rate_limit_shows_the_default(partner: Partner, settings: Settings) -> None:
-    settings.PARTNER_RATE_LIMIT = "77/minute"
-    assert "77/minute (default)" in client_as("partner-manager").get("/admin/partners/partner/").content.decode()
-    page = f"/admin/partners/partner/{partner.pk}/change/"
-    assert 'placeholder="77/minute"' in client_as("partner-manager").get(page).content.decode()
-    assert "77/minute (default)" in client_as("auditor").get(page).content.decode()
-    Partner.objects.filter(pk=partner.pk).update(rate_limit="5/second")
-    assert "5/second" in client_as("auditor").get(page).content.decode()
 
 
 def test_a_revoked_key_is_not_rotated(key: ApiKey) -> None:

@@ -6,7 +6,7 @@ from pytest_django import Settings
 
 from partners.models import Partner
 from tests import factories
-from tests.support.staff import client_as, client_of, words
+from tests.support.staff import client_as, words
 from users.models import Hold, Status, User
 from users.records.holds import is_held, place_hold
 
@@ -83,13 +83,3 @@ def test_what_is_due_is_listed_for_auditors(user: User) -> None:
     assert "0 due, 0 of them held" in page
     assert client_as("reviewer").get("/admin/due-for-erasure/").status_code == 403
     assert client_as("auditor").get("/admin/due-for-erasure/?days=x").status_code == 200
-
-
-def test_it_is_in_french(user: User) -> None:
-    staff = factories.StaffFactory.create()
-    place_hold(user_id=user.pk, by=staff, reason="Litigation.")
-    client = client_of(staff)
-    client.cookies["django_language"] = "fr"
-    page = client.get(hold_url(user), headers={"accept-language": "fr"}).content.decode()
-    assert "Conserver ces dossiers" in page
-    assert "une autre personne lève la mesure" in page

@@ -54,17 +54,6 @@ def test_the_newest_comes_first(api: PartnerClient, ada: User) -> None:
     assert ids(api.get(LIST)) == [conversion.conversion_id for conversion in newest_first]
 
 
-def test_a_microsecond_decides(api: PartnerClient, ada: User) -> None:
-    made = factories.add_conversions(ada, [NOON + timedelta(microseconds=n) for n in (1, 0, 2)])
-    assert ids(api.get(LIST)) == [made[n].conversion_id for n in (2, 0, 1)]
-
-
-def test_conversions_of_one_instant_keep_one_order(api: PartnerClient, ada: User) -> None:
-    factories.add_conversions(ada, [NOON] * 20)
-    orders = {tuple(ids(api.get(f"{LIST}?limit={limit}"))[:10]) for limit in (10, 11, 20, 100)}
-    assert len(orders) == 1
-
-
 def test_a_list_holds_only_the_users_own_conversions(
     api: PartnerClient, ada: User, create_user: Callable[..., Response]
 ) -> None:

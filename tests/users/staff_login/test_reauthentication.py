@@ -89,12 +89,6 @@ def asked_for(client: Client, asked: Any) -> str:
     return page.partition("was verified within the last ")[2].partition(" minutes")[0]
 
 
-def test_the_page_says_a_quarter_of_an_hour_where_it_is_that(partner: Partner) -> None:
-    client = inside(enrolled())
-    grow_stale(client)
-    assert asked_for(client, issue(client, partner)) == "15"
-
-
 def test_rotating_asks_for_one_too(partner: Partner) -> None:
     client = inside(enrolled())
     issue(client, partner)
