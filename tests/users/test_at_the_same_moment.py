@@ -1,6 +1,7 @@
 """People who press at the same moment: claims, decisions, and administrators who disable each other."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -63,8 +64,8 @@ def test_of_those_who_claim_one_case_one_gets_it(committed_partner: Partner) -> 
 def test_of_concurrent_decisions_one_succeeds_and_the_others_name_who_decided(committed_partner: Partner) -> None:
     (user,) = waiting(committed_partner, 1)
     people = [factories.StaffFactory.create() for _ in range(PEOPLE)]
-    shown, asked = version_of(user), {"to_status": Status.ACTIVE, "reason": "Papers seen."}
-    got = tried_at_once(*(lambda by=by: change_status(user=user, expected_version=shown, by=by, **asked) for by in people))
+    asked: dict[str, Any] = {"expected_version": version_of(user), "to_status": Status.ACTIVE, "reason": "Papers seen."}
+    got = tried_at_once(*(lambda by=by: change_status(user=user, by=by, **asked) for by in people))
     (made,) = [one for one in got if isinstance(one, StatusChange)]
     refused = [one for one in got if isinstance(one, StaleError)]
     assert len(refused) == PEOPLE - 1
