@@ -60,7 +60,6 @@ def test_two_people_in_two_browsers(
     other.get_by_role("button", name=words[APPROVE]).click()
     dialog = other.locator("#approve-proposal")
     expect(dialog).to_contain_text(first.username)
-    other.screenshot(path=screenshots / f"proposal-approve-narrow-dark-{language}.png")
     dialog.get_by_role("textbox").fill("Seen too.")
     dialog.locator("button.case-good").click()
     expect(other.locator("#proposal")).to_have_count(0)
