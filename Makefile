@@ -84,7 +84,7 @@ test-pythons: ## the test suite on each Python from 3.11 on (PATH, pyenv), each 
 	  $(MAKE) test PYTHON="$$python" VENV=".local/venvs/$$version" < /dev/null || failed="$$failed $$version"; \
 	  done; [ -z "$$failed" ] || { echo "Failed on Python$$failed" >&2; exit 1; }; }
 
-long-test: install ## chaos, look-ups of keys, many users, stateful machines; LOOKUP_ROUNDS (30), MANY_USERS (10000), CHAOS_RUNS (5)
+long-test: install ## chaos, look-ups of keys, stateful machines; LOOKUP_ROUNDS (30), CHAOS_RUNS (5)
 	$(BIN)/python -m pytest $(PARALLEL) tests/long
 
 chaos: install ## partners whose connections are lost at random; CHAOS_RUNS (2000), CHAOS_SEED of a run that failed

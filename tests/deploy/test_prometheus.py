@@ -110,17 +110,6 @@ def test_the_table_has_each_counter_and_histogram_of_the_program() -> None:
     assert own <= documented()
 
 
-def test_panels_do_not_overlap() -> None:
-    taken = [
-        (panel["gridPos"]["x"] + x, panel["gridPos"]["y"] + y)
-        for panel in DASHBOARD["panels"]
-        for x in range(panel["gridPos"]["w"])
-        for y in range(panel["gridPos"]["h"])
-    ]
-    assert len(taken) == len(set(taken))
-    assert max(x for x, _ in taken) < 24
-
-
 def test_each_exporter_of_an_alert_is_scraped() -> None:
     jobs = {one["job_name"] for one in yaml.safe_load((FOLDER / "prometheus.yml").read_text())["scrape_configs"]}
     used = {

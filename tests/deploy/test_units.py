@@ -58,12 +58,6 @@ def test_units_are_valid(installed: Path, unit: str) -> None:
     assert (verified.returncode, verified.stdout + verified.stderr) == (0, "")
 
 
-def test_an_invalid_unit_would_be_noticed(installed: Path) -> None:
-    unit = installed / "psi-purge.service"
-    unit.write_text(unit.read_text().replace("Type=oneshot", "Type=onceshot"))
-    assert "onceshot" in analyze(installed, "verify", "--man=no", unit.name).stderr
-
-
 @pytest.mark.parametrize(
     ("unit", "most"), [*((unit, MAX_EXPOSURE) for unit in SERVICES), (PATRONI.name, MAX_EXPOSURE_OF_PATRONI)]
 )
@@ -71,26 +65,6 @@ def test_services_are_sandboxed(installed: Path, unit: str, most: int) -> None:
     judged = analyze(installed, "security", "--offline=true", "--no-pager", f"--threshold={most}", unit)
     assert judged.returncode == 0, judged.stdout[-200:] + judged.stderr
     assert "Service runs as root" not in judged.stdout
-
-
-def test_without_the_common_settings_services_are_not_sandboxed(installed: Path) -> None:
-    shutil.rmtree(installed / "psi-.service.d")
-    for unit in SERVICES:
-        arguments = ("security", "--offline=true", "--no-pager", f"--threshold={MAX_EXPOSURE}", unit)
-        assert analyze(installed, *arguments).returncode != 0
-
-
-def test_the_timer_starts_an_existing_unit() -> None:
-    timers = [timer.stem for timer in UNITS.glob("*.timer")]
-    assert timers == ["psi-purge"]
-    assert all((UNITS / f"{timer}.service").is_file() for timer in timers)
-
-
-def test_the_units_for_staff_differ_in_nothing_but_their_names() -> None:
-    serve, staff = (
-        (UNITS / f"psi-{name}@.service").read_text().partition("[Service]")[2] for name in ("serve", "staff")
-    )
-    assert serve == staff
 
 
 def test_a_unit_waits_until_the_process_responds(installed: Path) -> None:

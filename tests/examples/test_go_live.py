@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from docs_site.conf import example_files
 from partners.models import ApiKey, Mode, Partner, WebhookEndpoint
 from tests import factories
 from tests.docs_site.site import page
@@ -221,20 +220,6 @@ def test_reconciling_names_each_difference(walk: Walk, sandbox: PartnerClient) -
         "theirs: own none, service pendingCompliance",
         "users: own 3, service 3, different 3",
     ]
-
-
-@pytest.mark.parametrize("name", STEPS)
-def test_a_missing_variable_is_named(suffix: str, tmp_path: Path, name: str) -> None:
-    for program in PROGRAMS[suffix][0].needs:
-        require(program)
-    for file_name, path in example_files().items():
-        if path.suffix == suffix:
-            shutil.copy(path, tmp_path / file_name)
-    (tmp_path / "users.json").write_text("{}")
-    done = Workshop(tmp_path).run((PROGRAMS[suffix][1], f"{name}{suffix}"))
-    assert re.search(r"\b(EXTERNAL_ID|PSI_[A-Z_]+):? is not set$", done.stderr.decode(), re.MULTILINE)
-    # psi_send's own status where nothing could be sent.
-    assert done.returncode in ({1, 2} if suffix == ".sh" else {1})
 
 
 def test_a_webhook_whose_receiver_is_not_trusted_is_told_and_removed(

@@ -72,11 +72,10 @@ class Cluster:
 
 
 @contextmanager
-def own_cluster(*, max_connections: int = EmbeddedServer.max_connections) -> Iterator[Cluster]:
+def own_cluster() -> Iterator[Cluster]:
     """Run a cluster in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="psi-cluster-") as folder:
         server = EmbeddedServer(Path(folder))
-        server.max_connections = max_connections
         server.ensure_running()
         try:
             yield Cluster(server)

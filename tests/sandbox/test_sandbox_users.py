@@ -15,12 +15,11 @@ from django.contrib import admin
 from django.db import transaction
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone, translation
+from django.utils import timezone
 
 from backoffice.lists import bounded_lists
-from backoffice.users.user_filters import ModeFilter
 from partners.db import serving_role
-from partners.models import ApiKey, Mode, Partner
+from partners.models import Mode, Partner
 from sandbox.simulations.decisions import simulate_decision
 from tests import factories
 from tests.support.commands import outcome, printed
@@ -184,12 +183,6 @@ def test_sandbox_users_change_nothing_that_staff_see_and_real_ones_do(
     }
 
 
-def test_every_list_of_what_belongs_to_users_has_the_filter() -> None:
-    assert {User, StatusChange, UserEvent, AccessRecord, Conversion, Document} <= LISTS.keys()
-    for model in LISTS:
-        assert ModeFilter in admin.site._registry[model].list_filter, model
-
-
 @pytest.mark.parametrize("model", LISTS, ids=lambda model: model.__name__)
 def test_sandbox_users_are_listed_where_they_are_asked_for(
     model: type, client: Client, live: Rows, sandbox: Rows
@@ -296,7 +289,9 @@ def test_actions_on_selected_sandbox_users_work(client: Client, sandbox: Rows) -
 def pages_of(rows: Rows) -> dict[str, str]:
     event = UserEvent.objects.filter(pgh_obj=rows.waiting.pk).first()
     assert event is not None
-    of_rows = [rows.waiting, rows.decision, rows.access, rows.conversion, rows.document, rows.partner, rows.key]
+    endpoint = factories.WebhookEndpointFactory.create(partner=rows.partner)
+    delivery = factories.WebhookDeliveryFactory.create(endpoint=endpoint)
+    of_rows = [rows.decision, rows.access, rows.conversion, rows.document, rows.partner, rows.key, endpoint, delivery]
     change = {
         str(one._meta.model_name): reverse(f"admin:{one._meta.app_label}_{one._meta.model_name}_change", args=(one.pk,))
         for one in of_rows
@@ -311,7 +306,7 @@ def pages_of(rows: Rows) -> dict[str, str]:
     }
 
 
-OF_PARTNER = {"partner", "apikey", "issue", "rotate", "revoke"}
+OF_PARTNER = {"partner", "apikey", "issue", "rotate", "revoke", "webhookendpoint", "webhookdelivery"}
 
 
 def test_each_page_of_a_sandbox_user_says_so(client: Client, live: Rows, sandbox: Rows) -> None:
@@ -319,15 +314,6 @@ def test_each_page_of_a_sandbox_user_says_so(client: Client, live: Rows, sandbox
         assert text_of(client.get(path)).count(PARTNER_BAND if name in OF_PARTNER else BAND) == 1, name
     for name, path in pages_of(live).items():
         assert "Sandbox:" not in text_of(client.get(path)), name
-
-
-def test_each_page_of_a_sandbox_partner_s_webhooks_says_so(client: Client, sandbox: Rows) -> None:
-    endpoint = factories.WebhookEndpointFactory.create(partner=sandbox.partner)
-    delivery = factories.WebhookDeliveryFactory.create(endpoint=endpoint)
-    for row in (endpoint, delivery):
-        page = client.get(reverse(f"admin:partners_{row._meta.model_name}_change", args=(row.pk,)))
-        assert text_of(page).count(PARTNER_BAND) == 1, row
-        assert BAND not in text_of(page), row
 
 
 def test_the_name_of_the_account_is_given_to_nobody(client: Client) -> None:
@@ -353,23 +339,6 @@ def test_an_evidence_pack_says_so(client: Client, live: Rows, sandbox: Rows) -> 
     page, data = pack_of(client, live.waiting)
     assert BAND not in page
     assert data["user"]["mode"] == "live"
-
-
-def test_a_new_key_of_a_sandbox_partner_says_so(client: Client, sandbox: Rows) -> None:
-    path = f"/admin/partners/partner/{sandbox.partner.pk}/issue/"
-    newest = ApiKey.objects.latest("pk").pk
-    assert PARTNER_BAND in text_of(client.post(path, {"version": newest}))
-
-
-def test_the_band_is_in_french(sandbox: Rows, client: Client) -> None:
-    client.cookies["django_language"] = "fr"
-    with translation.override("fr"):
-        assert "Bac à sable : cet utilisateur est fictif." in text_of(client.get(f"/admin/cases/{sandbox.waiting.pk}/"))
-
-
-def test_links_from_the_pages_of_a_sandbox_user_lead_to_its_rows(client: Client, sandbox: Rows) -> None:
-    response = client.get(f"/admin/users/user/{sandbox.waiting.pk}/history/", follow=True)
-    assert {event.pgh_obj_id for event in response.context["cl"].result_list} == {sandbox.waiting.pk}
 
 
 def test_partners_are_listed_with_their_mode(client: Client, live: Rows, sandbox: Rows) -> None:
@@ -438,12 +407,6 @@ def test_rows_of_the_other_mode_are_not_examined(
             row.pk for row in modes.in_mode(model.objects.all(), mode)
         }
         assert not changelist.is_partial
-
-
-@pytest.mark.parametrize("model", [StatusChange, UserEvent, Conversion, Document], ids=lambda model: model.__name__)
-def test_a_row_has_the_mode_of_its_user(model: Any, live: Rows, sandbox: Rows) -> None:
-    of_mode = {(row.partner.mode, row.is_sandbox) for row in model.objects.select_related("partner")}
-    assert of_mode == {(Mode.LIVE, False), (Mode.SANDBOX, True)}
 
 
 @pytest.mark.django_db(databases=[serving_role.SERVING, serving_role.OWNER])

@@ -148,11 +148,6 @@ def by_api_client(method: str, target: str, headers: Headers, body: bytes) -> Re
     return _by_client(APIClient(raise_request_exception=False), method, target, headers, body)
 
 
-def by_django_client(method: str, target: str, headers: Headers, body: bytes) -> Response:
-    """Send a request by Django's test client."""
-    return _by_client(Client(raise_request_exception=False), method, target, headers, body)
-
-
 def _by_client(client: Client, method: str, target: str, headers: Headers, body: bytes) -> Response:
     given = {name: value for name, value in headers.items() if name != "Content-Type"}
     received: Any = client.generic(method, target, body, headers.get("Content-Type", ""), headers=given)

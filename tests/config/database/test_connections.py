@@ -21,7 +21,6 @@ from django.db import (
     transaction,
 )
 from django.db.utils import DataError, InternalError
-from psycopg.pq import ExecStatus
 
 from config import request_handler
 from config.database import base
@@ -249,16 +248,6 @@ def test_the_end_of_a_transaction_whose_connection_was_lost_does_not_connect(
     with transaction.atomic():
         statements.queue(Query(RENAME, ("afterwards", partner.pk)))
     assert (name(partner), hooks) == ("afterwards", [])
-
-
-def test_an_error_of_libpq_itself_is_a_lost_connection(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has no SQLSTATE, and the connection may still look open."""
-    statements.fetch_one(ONE, (1,))
-    pipeline: Any = connection.pipeline  # type: ignore[attr-defined]
-    lost = connection.connection.pgconn.make_empty_result(ExecStatus.FATAL_ERROR)
-    monkeypatch.setattr(pipeline, "_await_result", lambda *_: lost)
-    with pytest.raises(OperationalError):
-        statements.fetch_one(ONE, (1,))
 
 
 # --- Answer timeouts ---

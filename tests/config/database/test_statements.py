@@ -1,6 +1,5 @@
 """Prepared statements of our database backend: values, errors, and how Django sees them."""
 
-import logging
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -143,18 +142,6 @@ def test_query_capture_sees_queued_statements_begin_and_commit(committed_partner
         statements.fetch_one(FAIL, (1,))
         statements.queue(Query(ONE, (2,)))
     assert [query["sql"] for query in captured] == ["BEGIN", ONE, FAIL, ONE, "COMMIT"]
-
-
-def test_assert_num_queries_counts_them(db: None, django_assert_num_queries: Callable[..., Any]) -> None:
-    with django_assert_num_queries(2):
-        statements.fetch_first(Query(ONE, (1,)), Query(ONE, (1,)))
-
-
-def test_the_sql_log_has_them(committed_partner: Partner, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.DEBUG, logger="django.db.backends"), CaptureQueriesContext(connection):
-        statements.fetch_first(Query(ONE, (7,)), Query(FAIL, (1,)))
-    logged: list[Any] = [record for record in caplog.records if record.name == "django.db.backends"]
-    assert [(record.sql, record.params) for record in logged] == [(ONE, (7,)), (FAIL, (1,))]
 
 
 def test_execute_wrappers_are_called_around_each(committed_partner: Partner) -> None:

@@ -95,12 +95,6 @@ def test_a_queued_statement_is_sent_with_the_next_one_before_it(partner: Partner
     assert name(partner) == "queued"
 
 
-def test_a_queued_statement_is_committed(partner: Partner) -> None:
-    with transaction.atomic():
-        statements.queue(rename(partner, "queued"))
-    assert name(partner) == "queued"
-
-
 def test_the_orm_sees_queued_statements(partner: Partner) -> None:
     with transaction.atomic():
         statements.queue(rename(partner, "queued"))
@@ -185,21 +179,24 @@ def test_an_exception_rolls_back_and_clears_the_queue(partner: Partner, number: 
     assert name(partner) == "before"
 
 
-def test_a_queued_statement_that_fails_rolls_back(partner: Partner) -> None:
-    with pytest.raises(DataError):
-        in_transaction(Query(FAIL, (0,)), partial(statements.run, RENAME, ("effect", partner.pk)))
-    assert name(partner) == "before"
+def effect(partner: Partner) -> Callable[[], object]:
+    return partial(statements.run, RENAME, ("effect", partner.pk))
 
 
-def test_a_statement_that_fails_behind_a_queued_one_rolls_back(partner: Partner) -> None:
-    with pytest.raises(DataError):
-        in_transaction(rename(partner, "claimed"), fail)
-    assert name(partner) == "before"
-
-
-def test_a_statement_that_fails_with_commit_rolls_back(partner: Partner) -> None:
-    with pytest.raises(IntegrityError):
-        in_transaction(partial(statements.run, RENAME, ("effect", partner.pk)), rename(partner, None))
+@pytest.mark.parametrize(
+    ("statements_of", "error"),
+    [
+        (lambda partner: (Query(FAIL, (0,)), effect(partner)), DataError),
+        (lambda partner: (rename(partner, "claimed"), fail), DataError),
+        (lambda partner: (effect(partner), rename(partner, None)), IntegrityError),
+    ],
+    ids=["queued", "behind a queued one", "with commit"],
+)
+def test_a_statement_that_fails_rolls_back(
+    partner: Partner, statements_of: Callable[[Partner], tuple[Any, ...]], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        in_transaction(*statements_of(partner))
     assert name(partner) == "before"
 
 

@@ -386,56 +386,40 @@ def test_a_gone_endpoint_is_disabled_at_once(partner: Partner, endpoint: Webhook
     assert leases.lease(limit=10) == []
 
 
-def test_five_days_without_a_success_disable(partner: Partner, endpoint: WebhookEndpoint) -> None:
-    make(partner, users=4)
+@pytest.mark.parametrize(
+    ("results", "is_active"),
+    [
+        # The status of each, and the days since then: five without a success, on three of them at least.
+        ([(500, 5), (500, 2), (500, 0.00001)], True),
+        ([(500, 5), (500, 2), (500, 0)], False),
+        # Failures on two days: an endpoint that had no events for days.
+        ([(500, 10), (500, 10), (500, 10), (500, 0)], True),
+        ([(500, 5), (500, 0), (500, 0), (500, 0)], True),
+        # A success forgets those before it.
+        ([(500, 9), (500, 8), (200, 7), (500, 6), (500, 0)], True),
+        ([(500, 6), (200, 2), (500, 0)], True),
+    ],
+    ids=str,
+)
+def test_five_days_without_a_success_disable(
+    partner: Partner,
+    endpoint: WebhookEndpoint,
+    results: list[tuple[int, float]],
+    is_active: bool,  # noqa: FBT001
+) -> None:
+    make(partner, users=len(results))
     now = timezone.now()
-    first, second = leases.lease(limit=10)
-    record(first, outcome(500, at=now - timedelta(days=5)))
-    record(second, outcome(500, at=now - timedelta(days=2)))
-    third, fourth = leases.lease(limit=10)
-    record(third, outcome(500, at=now - timedelta(seconds=1)))
-    endpoint.refresh_from_db()
-    assert endpoint.is_active
-    assert endpoint.failing_since == now - timedelta(days=5)
-
-    record(fourth, outcome(500, at=now))
-    endpoint.refresh_from_db()
-    assert endpoint.disabled_reason == DisabledReason.FAILING
-    assert endpoint.disabled_at is not None
-
-
-@pytest.mark.parametrize("days", [[10, 10, 10, 0], [5, 0, 0, 0]])
-def test_failures_on_two_days_do_not_disable(partner: Partner, endpoint: WebhookEndpoint, days: list[int]) -> None:
-    """An endpoint that had no events for days."""
-    make(partner, users=4)
-    now = timezone.now()
-    for ago in days:
-        record(leases.lease(limit=10)[0], outcome(500, at=now - timedelta(days=ago)))
-        expire()
-    endpoint.refresh_from_db()
-    assert endpoint.is_active
-    assert endpoint.failing_days == sorted({(now - timedelta(days=ago)).date() for ago in days})
-
-
-def test_a_success_forgets_the_days_of_failures(partner: Partner, endpoint: WebhookEndpoint) -> None:
-    make(partner, users=5)
-    now = timezone.now()
-    for status, ago in ((500, 9), (500, 8), (200, 7), (500, 6), (500, 0)):
+    for status, ago in results:
         record(leases.lease(limit=10)[0], outcome(status, at=now - timedelta(days=ago)))
         expire()
     endpoint.refresh_from_db()
-    assert endpoint.is_active
-
-
-def test_a_success_begins_the_five_days_again(partner: Partner, endpoint: WebhookEndpoint) -> None:
-    make(partner, users=3)
-    now = timezone.now()
-    for status, at in ((500, now - timedelta(days=6)), (200, now - timedelta(days=2)), (500, now)):
-        record(leases.lease(limit=10)[0], outcome(status, at=at))
-        expire()
-    endpoint.refresh_from_db()
-    assert endpoint.is_active
-    assert endpoint.failing_since == now
+    successes = [number for number, (status, _) in enumerate(results) if status == 200]
+    failures = [now - timedelta(days=ago) for _, ago in results[max(successes, default=-1) + 1 :]]
+    assert endpoint.failing_since == failures[0]
+    assert endpoint.failing_days == sorted({one.date() for one in failures})
+    assert endpoint.is_active == is_active
+    assert endpoint.disabled_reason == ("" if is_active else DisabledReason.FAILING)
+    assert (endpoint.disabled_at is None) == is_active
 
 
 def test_a_late_result_does_not_touch_another_s_lease(partner: Partner, endpoint: WebhookEndpoint) -> None:

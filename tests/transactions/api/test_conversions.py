@@ -100,18 +100,21 @@ def test_an_instant_of_another_offset_is_shown_in_utc(api: PartnerClient, ada: U
 
 @pytest.mark.parametrize(
     ("query", "count"),
-    [("", 25), ("?limit=1", 1), ("?limit=25", 25), ("?limit=100", 100), ("?limit=007", 7), ("?limit=%31%30", 10)],
+    [
+        ("", 25),
+        ("?limit=1", 1),
+        ("?limit=25", 25),
+        ("?limit=100", 100),
+        ("?limit=007", 7),
+        ("?limit=%31%30", 10),
+        (f"?limit={'0' * 1000}3", 3),
+    ],
 )
 def test_a_page_holds_at_most_the_limit(api: PartnerClient, ada: User, query: str, count: int) -> None:
     factories.add_conversions(ada, days(101))
     response = api.get(LIST + query)
     assert len(ids(response)) == count
     assert response.json()["nextCursor"] is not None
-
-
-def test_zeros_before_a_limit_do_not_count(api: PartnerClient, ada: User) -> None:
-    factories.add_conversions(ada, days(4))
-    assert len(ids(api.get(f"{LIST}?limit={'0' * 1000}3"))) == 3
 
 
 def test_another_partners_user_is_not_found(api: PartnerClient, other_api: PartnerClient, ada: User) -> None:

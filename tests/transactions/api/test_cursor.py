@@ -59,13 +59,6 @@ def test_pages_hold_every_row_once_in_the_lists_order(
     assert [len(found) for found in pages] == [limit] * (10 // limit) + [10 % limit] * (10 % limit > 0)
 
 
-@pytest.mark.parametrize("count", [1, 5, 25, 100])
-def test_a_last_page_that_is_exactly_full_has_no_cursor(api: PartnerClient, ada: User, count: int) -> None:
-    factories.add_conversions(ada, [NOON + timedelta(hours=n) for n in range(count)])
-    found, cursor = page(api, count)
-    assert (len(found), cursor) == (count, None)
-
-
 @pytest.mark.parametrize("paged", [0, 1, 4])
 def test_rows_inserted_meanwhile_neither_repeat_nor_hide_others(api: PartnerClient, ada: User, paged: int) -> None:
     existing = ids(factories.add_conversions(ada, [NOON, NOON, NOON, *(NOON + timedelta(hours=n) for n in range(12))]))

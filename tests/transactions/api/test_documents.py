@@ -79,12 +79,6 @@ def test_pages_hold_each_document_once_newest_first_ties_or_not(api: PartnerClie
     assert seen == expected
 
 
-def test_a_last_page_that_is_full_says_that_nothing_follows(api: PartnerClient, ada: User) -> None:
-    add_documents(ada, hours(3))
-    assert api.get(f"{LIST}?limit=3").json()["nextCursor"] is None
-    assert api.get(f"{LIST}?limit=2").json()["nextCursor"] is not None
-
-
 def test_a_cursor_of_another_list_is_refused(
     api: PartnerClient, ada: User, create_user: Callable[..., Response]
 ) -> None:
