@@ -19,7 +19,6 @@ from users.models.retention import HOLD_REASON_LENGTH
 from users.records import holds
 from users.records.retention import first_due_users
 
-VIEW_DUE = "users.view_due_for_erasure"
 # Rows of the list; the command retention_report has all.
 MAX_SHOWN = 200
 
@@ -57,6 +56,7 @@ class DueForm(forms.Form):
 class PlaceHold(CaseAction):
     """Show the holds on a user's records and the form of another; a POST places it."""
 
+    permission = holds.PERMISSION
     form_class = HoldForm
 
     def get(self, request: HttpRequest, user_id: UUID) -> HttpResponse:
@@ -74,6 +74,7 @@ class ReleaseHold(CaseAction):
     """Release one of the holds."""
 
     http_method_names = ["post"]
+    permission = holds.PERMISSION
     form_class = HoldForm
 
     def get_form(self) -> HoldForm:
@@ -93,7 +94,7 @@ class ReleaseHold(CaseAction):
 
 
 @require_safe
-@permission_required(VIEW_DUE, raise_exception=True)
+@permission_required(holds.PERMISSION, raise_exception=True)
 def due_for_erasure(request: HttpRequest) -> HttpResponse:
     """List the users whose records are due, or will be soon, with the figures of retention_report."""
     form = DueForm(request.GET)

@@ -83,7 +83,8 @@ class AuditEntry(models.Model):
                 deletable=f"""
                     OLD.actor_kind = 'partner' AND OLD.at < now() - interval '{SANDBOX_DAYS} days' AND EXISTS (
                         SELECT FROM partners_partner p WHERE p.slug = OLD.actor AND p.mode = 'sandbox')
-                """
+                """,
+                blanked="detail",
             ),
         )
 

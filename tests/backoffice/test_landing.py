@@ -65,7 +65,7 @@ def users(create_user: Callable[..., Response]) -> list[User]:
     ("role", "shown"),
     [
         ("viewer", [*NOW, "Decisions", "Within the target"]),
-        ("reviewer", [*NOW, "For a second person", "Decisions", "Within the target"]),
+        ("reviewer", [*NOW, "For a second person", "Due for erasure", "Decisions", "Within the target"]),
         ("auditor", [*NOW, "For a second person", "Due for erasure", "Decisions", "Within the target"]),
         ("superuser", [*NOW, "For a second person", "Due for erasure", "Decisions", "Within the target"]),
     ],

@@ -64,6 +64,8 @@ GRANTS = {
     "users_accessrecord": ADD,
     "users_hold": ADD,
     "users_holdrelease": ADD,
+    "users_erasureproposal": ADD | {"UPDATE (ended_by_id, note, state)"},
+    "users_proposederasure": ADD,
     # Its insert erases a user, which the owner alone does.
     "users_erasure": READ,
     "transactions_erasedfile": READ,

@@ -19,7 +19,8 @@ from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back
-from users.models import Erasure, Hold, Staff, User
+from tests.support.erasing import approve_erasure, erase
+from users.models import Erasure, Hold, ProposedErasure, Staff, User
 from users.models.statuses import ENDED_STATUSES, TRANSITIONS, Status
 from users.records import holds
 from users.records.retention import due_users
@@ -131,14 +132,24 @@ class Records(RuleBasedStateMachine):
     @rule(number=USERS)
     def erase(self, number: int) -> None:
         may = self.is_due(number) and not self.held[number]
-        values = (self.users[number].pk, self.staff[0].pk, YEARS)
-        statement = "INSERT INTO users_erasure (user_id, by_id, years) VALUES (%s, %s, %s)"
+        user = self.users[number]
         if may:
-            self.owner.execute(statement, values)
+            # One that was approved before the user was held or decided about still stands.
+            if not ProposedErasure.objects.filter(user=user).exists():
+                with pytest.raises(IntegrityConstraintViolation, match="Two people"):
+                    erase(self.owner, user)
+                approve_erasure(user)
+            erase(self.owner, user)
             self.erased[number] = True
         else:
             with pytest.raises(IntegrityConstraintViolation):
-                self.owner.execute(statement, values)
+                erase(self.owner, user)
+
+    @rule(number=USERS)
+    def approve(self, number: int) -> None:
+        user = self.users[number]
+        if self.is_due(number) and not self.held[number] and not ProposedErasure.objects.filter(user=user).exists():
+            approve_erasure(user)
 
     @invariant()
     def who_is_due_is_found(self) -> None:

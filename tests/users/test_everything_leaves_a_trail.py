@@ -26,7 +26,9 @@ from tests.support.documents import add_document
 from tests.support.staff import client_as
 from users.decisions import proposals
 from users.models import Staff, User
+from users.records import erasures
 from users.records.holds import place_hold
+from users.records.retention import DueUser
 
 pytestmark = pytest.mark.django_db
 
@@ -117,6 +119,12 @@ class World:
         user, by = User.objects.get(external_id=self.user), Staff.objects.get(username=self.staff)
         return str(place_hold(user_id=user.pk, by=by, reason="Litigation.").pk)
 
+    @property
+    def erasure(self) -> str:
+        """One that the first has proposed, of the user."""
+        user, by = User.objects.get(external_id=self.user), Staff.objects.get(username=self.staff)
+        return str(erasures.propose(by=by, reason="Due.", user_ids=[user.pk]).pk)
+
 
 COMMANDS: dict[str, Arguments] = {
     "create_partner": lambda _w: ["new", "--name", "New"],
@@ -135,7 +143,10 @@ COMMANDS: dict[str, Arguments] = {
     "close_requirement": lambda w: [w.requirement, "--by", w.second],
     "hold_user": lambda w: [w.partner, w.user, "--reason", "Litigation.", "--by", w.staff],
     "release_hold": lambda w: [w.hold, "--reason", "It has ended.", "--by", w.second],
-    "erase_due": lambda w: ["--confirm", "0", "--by", w.staff],
+    "propose_erasure": lambda w: ["--confirm", "1", "--reason", "Due.", "--by", w.staff],
+    "approve_erasure": lambda w: [w.erasure, "--by", w.second],
+    "decline_erasure": lambda w: [w.erasure, "--reason", "Not yet.", "--by", w.second],
+    "erase_due": lambda w: ["--confirm", "0"],
     "export_person": lambda w: [w.partner, w.user, "--output", str(w.file) + ".zip", "--by", w.auditor],
     "set_approval_rule": lambda _w: ["suspended", "active", "never"],
     "publish_document": lambda w: [w.partner, w.user, str(w.file), "--type", "agreement", "--title", "Agreement"],
@@ -168,7 +179,12 @@ def world(
 ) -> Iterator[World]:
     monkeypatch.setattr(addresses, "check_addresses", lambda *_: None)
     with no_rules_left():
-        yield World(api, partner, tmp_path)
+        world = World(api, partner, tmp_path)
+        user = User.objects.get(external_id=world.user)
+        # Of nobody in an uncommitted transaction the years can be over.
+        due = DueUser(world.partner, world.user, user.pk, user.created_at, held=False, in_erasure=False)
+        monkeypatch.setattr(erasures, "due_users", lambda **_: [due])
+        yield world
 
 
 @pytest.mark.parametrize("name", sorted(set(COMMANDS) - ELSEWHERE))

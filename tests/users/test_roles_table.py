@@ -64,6 +64,8 @@ COLUMNS = (*STAFF, *STRANGERS)
 READERS = {VIEWER, REVIEWER, AUDITOR, SUPERUSER}
 IDENTITY = {REVIEWER, AUDITOR, SUPERUSER}
 DECIDERS = {REVIEWER, SUPERUSER}
+# Who decides and who audits: records are held, and erased by two.
+KEEPERS = DECIDERS | {AUDITOR}
 OVERSIGHT = {AUDITOR, SUPERUSER}
 PARTNER_READERS = {AUDITOR, MANAGER, SUPERUSER}
 MANAGERS = {MANAGER, SUPERUSER}
@@ -392,12 +394,12 @@ TABLE: tuple[Page | Action, ...] = (
         lambda _w: {"language": "en"},
         is_done=is_exported,
     ),
-    Page("Due for erasure", at("/admin/due-for-erasure/"), OVERSIGHT),
-    *form("Hold", "/admin/cases/{w.user.pk}/hold/", lambda _w: {"reason": "Litigation."}, is_held_now, DECIDERS),
+    Page("Due for erasure", at("/admin/due-for-erasure/"), KEEPERS),
+    *form("Hold", "/admin/cases/{w.user.pk}/hold/", lambda _w: {"reason": "Litigation."}, is_held_now, KEEPERS),
     Action(
         "Release the hold",
         at("/admin/cases/{w.hold.user_id}/hold/release/"),
-        DECIDERS,
+        KEEPERS,
         lambda w: {"hold": str(w.hold.pk), "reason": "It has ended."},
         lambda w: HoldRelease.objects.filter(pk=w.hold.pk).exists(),
     ),

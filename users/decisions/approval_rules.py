@@ -133,13 +133,16 @@ class Pair(NamedTuple):
     common_maker: str
 
 
-def pair_of(first: Staff, second: Staff) -> Pair:
-    """Whether these two accounts may decide together, by the functions that the database's trigger calls."""
+def pair_of(first: Staff, second: Staff, *, permission: str = "decide_user") -> Pair:
+    """Whether these two accounts may decide together, by the functions that the database's triggers call.
+
+    permission: of users, which both need.
+    """
     if first.pk == second.pk:
         return Pair(_("You proposed this: another account approves it."), "")
     row = statements.fetch_one(
-        "SELECT users_may_decide(%s), users_may_decide(%s), ties.* FROM users_ties(%s, %s) AS ties",
-        (first.pk, second.pk, first.pk, second.pk),
+        "SELECT users_may(%s, %s), users_may(%s, %s), ties.* FROM users_ties(%s, %s) AS ties",
+        (first.pk, permission, second.pk, permission, first.pk, second.pk),
     )
     first_may, second_may, related, makers = row or (False, False, True, "")
     names = {"first": first.get_username(), "second": second.get_username()}

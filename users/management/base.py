@@ -14,6 +14,10 @@ from users.cases import claims
 from users.models import Staff, Status, User
 from users.staff.staff import find_staff
 
+# Who may hold and erase records, in the help of commands.
+ERASER = "an active account that may decide or audits"
+MAX_USERS = 100_000_000
+
 
 def find_user(slug: str, external_id: str) -> User:
     """A partner's user. Raises CommandError."""

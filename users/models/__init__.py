@@ -12,6 +12,7 @@ from users.models.case import (
     Page,
     QueuedUser,
 )
+from users.models.erasing import Erasure, ErasureProposal, ErasureState, ProposedErasure
 from users.models.requirements import (
     Requirement,
     RequirementClosure,
@@ -19,7 +20,7 @@ from users.models.requirements import (
     RequirementResponse,
     RequirementState,
 )
-from users.models.retention import Erasure, Hold, HoldRelease
+from users.models.retention import Hold, HoldRelease
 from users.models.staff import ADDRESS_IN_LOWER_CASE, SecondFactor, Staff, StaffRole
 from users.models.statuses import Status
 from users.models.user import ANSWERED, ASKED, StatusChange, User, UserEvent
@@ -38,11 +39,14 @@ __all__ = (
     "Claim",
     "Condition",
     "Erasure",
+    "ErasureProposal",
+    "ErasureState",
     "Hold",
     "HoldRelease",
     "Page",
     "Proposal",
     "ProposalState",
+    "ProposedErasure",
     "QueuedUser",
     "Requirement",
     "RequirementClosure",

@@ -212,6 +212,7 @@ class Proposal(models.Model):
         "users_proposal_expiry(timestamptz)",
         "users_meets(uuid, text)",
         "users_takes_two(uuid, text)",
+        "users_may(bigint, text)",
         "users_may_decide(bigint)",
         "users_ties(bigint, bigint)",
     )

@@ -1,4 +1,4 @@
-"""The clock of a user's records, holds, and what is left of a user that was erased: docs/operations.md, "Records".
+"""The clock of a user's records, and holds: docs/operations.md, "Records".
 
 SQL here and in users/sql/users_erase.sql names tables of the apps above: what is erased is all that belongs to a user,
 whichever app has it.
@@ -11,14 +11,11 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop
 
 from partners.db.audit import entry_trigger, register
-from partners.db.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object, refuse, stamped
-from partners.models import Partner
+from partners.db.triggers import PermanentTrigger, append_only, json_object, refuse, stamped
 from users.models.staff import Staff
 from users.models.statuses import ENDED_STATUSES
-from users.models.triggers import by_active_staff
 from users.models.user import User
 
 HOLD_REASON_LENGTH = 2000
@@ -47,18 +44,20 @@ def due_at(user: str, years: str) -> str:
 _BY = "(SELECT username FROM users_staff WHERE id = NEW.by_id)"
 _HELD = register("user.held", _("User held"))
 _RELEASED = register("user.released", _("Hold released"))
-# users/sql/users_erase.sql adds its line.
-register("user.erased", _("User erased"))
+
+_BY_KEEPER = f"""
+            IF NOT users_may(NEW.by_id, 'keep_records') THEN
+                {refuse("An active account that may decide, or audits, does this.")}
+            END IF;"""
 
 HOLD_TRIGGERS = [
     stamped("created_at"),
-    by_active_staff("by_id"),
     PermanentTrigger(
         name="of_real_user",
         when=pgtrigger.Before,
         operation=pgtrigger.Insert,
         declare=[("present", "users_user%ROWTYPE")],
-        func=f"""
+        func=f"""{_BY_KEEPER}
             -- Waits for an erasure; then there is no such user.
             SELECT * INTO present FROM users_user WHERE id = NEW.user_id FOR NO KEY UPDATE;
             IF present.is_sandbox THEN
@@ -78,12 +77,11 @@ HOLD_TRIGGERS = [
 
 RELEASE_TRIGGERS = [
     stamped("created_at"),
-    by_active_staff("by_id"),
     PermanentTrigger(
         name="by_another",
         when=pgtrigger.Before,
         operation=pgtrigger.Insert,
-        func=f"""
+        func=f"""{_BY_KEEPER}
             IF NEW.by_id = (SELECT by_id FROM users_hold WHERE id = NEW.hold_id) THEN
                 {refuse("Another person releases a hold than the one who placed it.")}
             END IF;
@@ -97,49 +95,6 @@ RELEASE_TRIGGERS = [
         actor=_BY,
         user="(SELECT user_id FROM users_hold WHERE id = NEW.hold_id)",
     ),
-]
-
-
-ERASURE_TRIGGERS = [
-    by_active_staff("by_id"),
-    PermanentTrigger(
-        name="is_due",
-        when=pgtrigger.Before,
-        operation=pgtrigger.Insert,
-        declare=[("erased", "users_user%ROWTYPE")],
-        func=f"""
-            -- Waits for those who write about the user, and keeps others waiting.
-            SELECT * INTO erased FROM users_user WHERE id = NEW.user_id FOR UPDATE;
-            IF NOT FOUND THEN
-                {refuse("There is no such user.")}
-            END IF;
-            NEW.due_at := {due_at("erased", "NEW.years")};
-            IF NEW.due_at IS NULL OR NEW.due_at > clock_timestamp() THEN
-                {refuse("The records of this user are not due for erasure.")}
-            END IF;
-            IF {IS_HELD.format(user="erased")} THEN
-                {refuse("The records of this user are held.")}
-            END IF;
-            NEW.partner_id := erased.partner_id;
-            NEW.erased_at := clock_timestamp();
-            NEW.rows := '{{}}';
-            RETURN NEW;
-        """,
-    ),
-    FunctionTrigger(name="erases", when=pgtrigger.After, operation=pgtrigger.Insert, function="users_erase"),
-    PermanentTrigger(
-        name="counted_once",
-        when=pgtrigger.Before,
-        operation=pgtrigger.Update,
-        func=f"""
-            IF OLD.rows <> '{{}}' OR pg_trigger_depth() < 2
-                OR to_jsonb(OLD) - 'rows' IS DISTINCT FROM to_jsonb(NEW) - 'rows' THEN
-                {refuse("What is left of a user does not change.")}
-            END IF;
-            RETURN NEW;
-        """,
-    ),
-    *append_only(pgtrigger.Delete),
 ]
 
 
@@ -185,39 +140,3 @@ class HoldRelease(models.Model):
 
     def __str__(self) -> str:
         return str(self.hold_id)
-
-
-class Erasure(models.Model):
-    """What is left of a user: its insert by the owner erases the user, or is refused (users/sql/users_erase.sql).
-
-    Triggers set the partner, the times and `rows`: how many there were of each table.
-    """
-
-    # This is the id of a User that no longer exists.
-    user_id = models.UUIDField("userId", primary_key=True)
-    partner = models.ForeignKey(
-        Partner, models.PROTECT, verbose_name=_("partner"), related_name="+", null=True, editable=False
-    )
-    by = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("by"), related_name="+", db_index=False)
-    # RETENTION_YEARS, as it was.
-    years = models.PositiveSmallIntegerField(_("years kept"))
-    due_at = models.DateTimeField(_("due since"), null=True, editable=False)
-    erased_at = models.DateTimeField(_("erased at"), db_default=Now(), editable=False)
-    rows = models.JSONField(_("rows"), db_default=models.Value({}, models.JSONField()), editable=False)
-
-    serving_privileges = ("SELECT",)
-
-    class Meta:
-        verbose_name = _("erased user")
-        verbose_name_plural = _("erased users")
-        default_permissions = ("view",)
-        constraints = (models.CheckConstraint(condition=Q(years__gte=LEAST_YEARS), name="erasure_years_of_the_law"),)
-        indexes = (
-            # The triggers that refuse DELETE look here: it is empty, but while a user is erased.
-            models.Index(fields=("user_id",), condition=Q(rows={}), name="erasure_under_way"),
-        )
-        permissions = (("view_due_for_erasure", gettext_noop("Can see which records are due for erasure")),)
-        triggers = ERASURE_TRIGGERS
-
-    def __str__(self) -> str:
-        return str(self.user_id)

@@ -7,8 +7,17 @@ from django.utils.translation import gettext as _
 
 from partners.db import history_context
 from partners.refusals import RefusedError
-from users.decisions.compliance import check_reason, require_permission
+from users.decisions.compliance import check_reason
 from users.models import Hold, HoldRelease, Staff, User
+
+# Of who may decide, and of auditors.
+PERMISSION = "users.keep_records"
+
+
+def require_keeper(staff: Staff) -> None:
+    """Raises RefusedError for an account that may neither hold records nor propose or approve their erasure."""
+    if not (staff.is_active and staff.has_perm(PERMISSION)):
+        raise RefusedError(_("%(name)s may not hold or erase records.") % {"name": staff.get_username()})
 
 
 def is_held(user: User) -> bool:
@@ -24,11 +33,11 @@ def in_force(holds: models.QuerySet[Hold]) -> models.QuerySet[Hold]:
 def place_hold(*, user_id: UUID, by: Staff, reason: str, source: str = "") -> Hold:
     """Keep the records of a real user until another person releases the hold.
 
-    by: an active account that may decide. reason: 1 to 2000 characters, which stay with the user.
+    by: an active account that may decide, or audits. reason: 1 to 2000 characters, which stay with the user.
     source: the origin that the history names, such as a request's id.
     Raises RefusedError, User.DoesNotExist; nothing has changed then.
     """
-    require_permission(by)
+    require_keeper(by)
     reason = reason.strip()
     check_reason(reason)
     with transaction.atomic():
@@ -45,7 +54,7 @@ def release_hold(*, hold_id: UUID, by: Staff, reason: str, source: str = "") -> 
 
     Raises RefusedError, Hold.DoesNotExist; nothing has changed then.
     """
-    require_permission(by)
+    require_keeper(by)
     reason = reason.strip()
     check_reason(reason)
     hold = Hold.objects.select_related("by").get(pk=hold_id)

@@ -13,7 +13,7 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, IntegrityError, transacti
 
 from partners.db import history_context, statements
 from partners.db.statements import Query
-from users.models import Staff
+from users.models.erasing import IN_FORCE
 from users.models.retention import IS_HELD, due_at
 from users.models.statuses import ENDED_STATUSES
 
@@ -21,7 +21,9 @@ LOCK_SECONDS = 3
 
 # The index `user_retention` serves it. Calendar years differ by a day at most from those that are counted back.
 _DUE = f"""
-    SELECT partner.slug, u.external_id, u.id, clock.due_at, {IS_HELD.format(user="u")} AS held
+    SELECT partner.slug, u.external_id, u.id, clock.due_at, {IS_HELD.format(user="u")} AS held, EXISTS (
+           SELECT FROM users_proposederasure row JOIN users_erasureproposal p ON p.id = row.proposal_id
+            WHERE row.user_id = u.id AND {IN_FORCE.format(proposal="p")}) AS in_erasure
       FROM users_user u
       JOIN partners_partner partner ON partner.id = u.partner_id
      CROSS JOIN LATERAL (SELECT {due_at("u", "%s")} AS due_at) AS clock
@@ -37,17 +39,38 @@ _FIRST_DUE = f"""
     SELECT *, count(*) OVER (), count(*) FILTER (WHERE held) OVER () FROM due ORDER BY due_at, id LIMIT %s
 """
 _CONTEXT = f"SELECT {history_context.SET_CONTEXT}, set_config('lock_timeout', '{LOCK_SECONDS}s', true)"
-_ERASE = "INSERT INTO users_erasure (user_id, by_id, years) VALUES (%s, %s, %s)"
+_ERASE = "INSERT INTO users_erasure (user_id, years) VALUES (%s, %s)"
+# Of each user of an erasure that is approved, and may be carried out.
+_APPROVED = f"""
+    SELECT u.id, {IS_HELD.format(user="u")}, coalesce({due_at("u", "%s")} <= now(), false)
+      FROM users_proposederasure row
+      JOIN users_erasureproposal p ON p.id = row.proposal_id
+      JOIN users_user u ON u.id = row.user_id
+     WHERE p.state = 'approved' AND {IN_FORCE.format(proposal="p")}
+     ORDER BY p.ended_at, row.id
+"""
 
 
 class DueUser(NamedTuple):
-    """A user whose records are, or will be, due for erasure. held: whether a hold keeps them."""
+    """A user whose records are, or will be, due for erasure.
+
+    held: whether a hold keeps them. in_erasure: whether an erasure that is open or approved names the user.
+    """
 
     partner: str
     external_id: str
     user_id: UUID
     due_at: datetime
     held: bool
+    in_erasure: bool
+
+
+class ApprovedUser(NamedTuple):
+    """A user of an approved erasure. held: whether a hold keeps the records. is_due: whether they are still due."""
+
+    user_id: UUID
+    held: bool
+    is_due: bool
 
 
 class DueUsers(NamedTuple):
@@ -79,22 +102,28 @@ def count_due(limit: int) -> int:
     return int(count)
 
 
+def of_approved_erasures(*, using: str = DEFAULT_DB_ALIAS) -> Sequence[ApprovedUser]:
+    """The users of erasures that are approved and may be carried out, longest first."""
+    return statements.fetch(Query(_APPROVED, (settings.RETENTION_YEARS,), ApprovedUser._make), using)
+
+
 def _values(within_days: int, partner: str | None = None) -> tuple[Any, ...]:
     years = settings.RETENTION_YEARS
     return years, within_days, years, within_days, partner, partner
 
 
-def erase(user_id: UUID, *, by: Staff, context: Mapping[str, str], using: str) -> bool:
+def erase(user_id: UUID, *, context: Mapping[str, str], using: str) -> bool:
     """Erase a user with all that is about it, in one transaction; False where the database refused it.
 
-    It does where the records are not due any more, or held, and where others keep the user locked.
+    It does where the records are not due any more or held, where no approved erasure names the user, and where others
+    keep the user locked.
 
     context: who does it (partners/db/history_context.py). using: the alias of the owner's connection.
     """
     try:
         with transaction.atomic(using=using):
             statements.fetch(Query(_CONTEXT, (history_context.context(**context),)), using)
-            statements.fetch(Query(_ERASE, (user_id, by.pk, settings.RETENTION_YEARS)), using)
+            statements.fetch(Query(_ERASE, (user_id, settings.RETENTION_YEARS)), using)
     except IntegrityError:
         return False
     except DatabaseError as error:

@@ -1,5 +1,6 @@
 -- The only function that erases a user: the trigger after the insert of a row of users_erasure, which the serving role
--- may not insert. The trigger before it has locked the user, and refused one that is not due or is held.
+-- may not insert. The trigger before it has locked the user, and refused one that is not due, is held, or whose erasure
+-- two people have not approved.
 --
 -- While `rows` is empty, the triggers that refuse DELETE let this function pass (partners/db/triggers.py). The row is
 -- in no other transaction then, and has its counts before the statement that inserted it ends.
@@ -69,6 +70,17 @@ BEGIN
     DELETE FROM users_accessrecord WHERE user_id = erased.id;
     GET DIAGNOSTICS n = ROW_COUNT;
     counts := counts || jsonb_build_object('users_accessrecord', n);
+
+    -- What people wrote about its erasure may name it.
+    UPDATE users_erasureproposal SET reason = '', note = ''
+     WHERE id IN (SELECT proposal_id FROM users_proposederasure WHERE user_id = erased.id)
+       AND (reason <> '' OR note <> '');
+    UPDATE partners_auditentry SET detail = detail - 'reason'
+     WHERE object IN (SELECT proposal_id::text FROM users_proposederasure WHERE user_id = erased.id)
+       AND detail ? 'reason';
+    DELETE FROM users_proposederasure WHERE user_id = erased.id;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('users_proposederasure', n);
 
     DELETE FROM users_holdrelease WHERE hold_id IN (SELECT id FROM users_hold WHERE user_id = erased.id);
     GET DIAGNOSTICS n = ROW_COUNT;
@@ -153,12 +165,16 @@ BEGIN
             jsonb_build_object('externalId', erased.external_id, 'userId', erased.id));
     context := coalesce(nullif(current_setting('pghistory.context_metadata', true), ''), '{}')::jsonb;
     INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)
-    VALUES ((SELECT username FROM users_staff WHERE id = NEW.by_id), 'staff', 'user.erased', NEW.user_id::text,
+    VALUES (coalesce(context ->> 'operator', ''), CASE WHEN context ? 'operator' THEN 'operator' ELSE '' END,
+            'user.erased', NEW.user_id::text,
             jsonb_strip_nulls(jsonb_build_object(
-                'operator', context ->> 'operator',
                 'command', context ->> 'command',
                 'partner', (SELECT slug FROM partners_partner WHERE id = NEW.partner_id),
                 'dueAt', to_char(NEW.due_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+                'proposedBy', (SELECT username FROM users_staff WHERE id = NEW.proposed_by_id),
+                'approvedBy', (SELECT username FROM users_staff WHERE id = NEW.approved_by_id),
+                'commonMaker', (
+                    SELECT nullif(common_maker, '') FROM users_erasureproposal WHERE id = NEW.proposal_id),
                 'rows', counts)));
     RETURN NULL;
 END

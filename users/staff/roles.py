@@ -31,11 +31,11 @@ _IDENTITY = _USERS | {
 # The keys are the roles that create_staff takes, the values permissions as `app.codename`.
 ROLES: dict[str, set[str]] = {
     "viewer": _USERS,
-    "reviewer": _IDENTITY | {"users.claim_user", "users.decide_user"},
+    "reviewer": _IDENTITY | {"users.claim_user", "users.decide_user", "users.keep_records"},
     "auditor": _IDENTITY
     | {
         "users.view_accessrecord",
-        "users.view_due_for_erasure",
+        "users.keep_records",
         "users.export_user",
         "users.view_staff",
         "auth.view_group",

@@ -16,6 +16,7 @@ from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back
+from tests.support.erasing import approve_erasure, erase
 from tests.support.locks import wait_for_sessions
 from tests.support.staff import client_of
 from users.decisions.changes import version_of
@@ -70,8 +71,9 @@ def test_a_page_of_somebody_who_is_being_erased_is_not_there(
         finally:
             connections.close_all()
 
+    approve_erasure(user)
     with psycopg.connect(database_url(serving_role.OWNER)) as owner, ThreadPoolExecutor(1) as pool:
-        owner.execute("INSERT INTO users_erasure (user_id, by_id, years) VALUES (%s, %s, 5)", (user.pk, staff.pk))
+        erase(owner, user)
         asked = pool.submit(ask)
         wait_for_sessions(1)
         owner.commit()

@@ -21,9 +21,11 @@ from tests.conftest import database_url
 from tests.support.ageing import date_back
 from tests.support.client import PartnerClient, in_process
 from tests.support.documents import add_document
+from tests.support.erasing import approve_erasure
+from tests.support.erasing import erase as insert_erasure
 from tests.support.locks import wait_for_sessions
 from transactions.documents.downloads import STORAGE
-from users.models import Staff, User
+from users.models import User
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
 LONG_AGO = datetime(2015, 6, 1, tzinfo=UTC)
@@ -37,21 +39,16 @@ def client(committed_partner: Partner) -> PartnerClient:
 
 
 @pytest.fixture
-def staff(committed_partner: Partner) -> Staff:
-    staff: Staff = factories.StaffFactory.create(username=f"r-{uuid.uuid4().hex[:12]}")
-    return staff
-
-
-@pytest.fixture
 def owner(committed_partner: Partner) -> Iterator[psycopg.Connection]:
     with psycopg.connect(database_url(serving_role.OWNER)) as session:
         yield session
     connections.close_all()
 
 
-def erase(owner: psycopg.Connection, user: User, staff: Staff) -> None:
-    """Erase a user, without the commit."""
-    owner.execute("INSERT INTO users_erasure (user_id, by_id, years) VALUES (%s, %s, 5)", (user.pk, staff.pk))
+def erase(owner: psycopg.Connection, user: User) -> None:
+    """Erase a user by an approved erasure, without the commit."""
+    approve_erasure(user)
+    insert_erasure(owner, user)
 
 
 def register(client: PartnerClient, external_id: str, key: str | None = None) -> User:
@@ -68,13 +65,11 @@ def path_of(external_id: str) -> str:
     return f"/v1/users/{quote(external_id, safe='')}"
 
 
-def test_a_user_is_gone_under_every_path(
-    client: PartnerClient, owner: psycopg.Connection, staff: Staff, folder: Path
-) -> None:
+def test_a_user_is_gone_under_every_path(client: PartnerClient, owner: psycopg.Connection, folder: Path) -> None:
     user = register(client, "gone")
     document = add_document(user, created_at=LONG_AGO)
     other = register(client, "stays")
-    erase(owner, user, staff)
+    erase(owner, user)
     owner.commit()
     paths = ("", "/transactions", "/documents", f"/documents/{document.document_id}")
     assert [client.get(f"/v1/users/gone{path}").status for path in paths] == [404] * 4
@@ -85,7 +80,7 @@ def test_a_user_is_gone_under_every_path(
 
 
 def test_the_feed_has_the_erasure_and_nothing_before_it(
-    client: PartnerClient, committed_partner: Partner, owner: psycopg.Connection, staff: Staff
+    client: PartnerClient, committed_partner: Partner, owner: psycopg.Connection
 ) -> None:
     user, other = register(client, "gone"), register(client, "stays")
     endpoint = factories.WebhookEndpointFactory.create(partner=committed_partner)
@@ -93,7 +88,7 @@ def test_the_feed_has_the_erasure_and_nothing_before_it(
     fan_out()
     assert WebhookDelivery.objects.filter(endpoint=endpoint, user_id=user.pk).count() == 1
     begun = client.get("/v1/events?limit=1").json()["nextCursor"]
-    erase(owner, user, staff)
+    erase(owner, user)
     owner.commit()
     Relay().assign_positions()
     events = client.get("/v1/events").json()["items"]
@@ -109,27 +104,23 @@ def test_the_feed_has_the_erasure_and_nothing_before_it(
     assert set(sent) == {("user.statusChanged", other.pk), ("user.erased", user.pk)}
 
 
-def test_cursors_go_on_or_say_that_their_row_is_gone(
-    client: PartnerClient, owner: psycopg.Connection, staff: Staff
-) -> None:
+def test_cursors_go_on_or_say_that_their_row_is_gone(client: PartnerClient, owner: psycopg.Connection) -> None:
     users = [register(client, f"user-{number}") for number in range(4)]
     first = client.get("/v1/users?limit=2").json()
     assert [one["externalId"] for one in first["items"]] == ["user-3", "user-2"]
-    erase(owner, users[1], staff)
+    erase(owner, users[1])
     owner.commit()
     second = client.get(f"/v1/users?limit=2&cursor={first['nextCursor']}")
     assert [one["externalId"] for one in second.json()["items"]] == ["user-0"]
-    erase(owner, users[2], staff)
+    erase(owner, users[2])
     owner.commit()
     gone = client.get(f"/v1/users?limit=2&cursor={first['nextCursor']}")
     assert (gone.status, gone.json()["fieldErrors"][0]["field"]) == (400, "cursor")
 
 
-def test_the_list_of_users_is_read_while_one_is_erased(
-    client: PartnerClient, owner: psycopg.Connection, staff: Staff
-) -> None:
+def test_the_list_of_users_is_read_while_one_is_erased(client: PartnerClient, owner: psycopg.Connection) -> None:
     user = register(client, "going")
-    erase(owner, user, staff)
+    erase(owner, user)
     assert [one["externalId"] for one in client.get("/v1/users").json()["items"]] == ["going"]
     assert client.get("/v1/users/going").status == 200
     owner.commit()
@@ -138,7 +129,7 @@ def test_the_list_of_users_is_read_while_one_is_erased(
 
 @pytest.mark.parametrize("name", ["plain", NAME])
 def test_its_external_id_keys_and_signatures_are_free_again(
-    name: str, client: PartnerClient, committed_partner: Partner, owner: psycopg.Connection, staff: Staff
+    name: str, client: PartnerClient, committed_partner: Partner, owner: psycopg.Connection
 ) -> None:
     key, change_key = str(uuid.uuid4()), str(uuid.uuid4())
     user, other = register(client, name, key), register(client, f"{name}-longer", str(uuid.uuid4()))
@@ -146,7 +137,7 @@ def test_its_external_id_keys_and_signatures_are_free_again(
     timestamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     assert client.patch(path_of(name), {"city": "Halifax"}, timestamp=timestamp).status == 200
     assert client.patch(path_of(name), {"city": "Halifax"}, timestamp=timestamp).status == 401
-    erase(owner, user, staff)
+    erase(owner, user)
     owner.commit()
     assert client.patch(path_of(name), {"city": "Halifax"}, timestamp=timestamp).status == 404
     assert client.patch(path_of(name), {"city": "Ottawa"}, key=change_key).status == 404
@@ -174,10 +165,9 @@ def test_a_write_that_waits_for_the_lock_is_not_found(
     key: str | None,
     client: PartnerClient,
     owner: psycopg.Connection,
-    staff: Staff,
 ) -> None:
     user = register(client, "waited-for")
-    erase(owner, user, staff)
+    erase(owner, user)
 
     def send() -> int:
         try:
@@ -193,10 +183,10 @@ def test_a_write_that_waits_for_the_lock_is_not_found(
 
 
 def test_a_registration_that_waits_for_the_name_makes_another_user(
-    client: PartnerClient, owner: psycopg.Connection, staff: Staff
+    client: PartnerClient, owner: psycopg.Connection
 ) -> None:
     user = register(client, "again")
-    erase(owner, user, staff)
+    erase(owner, user)
 
     def create() -> tuple[int, str]:
         try:
@@ -214,7 +204,7 @@ def test_a_registration_that_waits_for_the_name_makes_another_user(
 
 
 def test_a_download_that_began_before_the_erasure_is_not_found(
-    client: PartnerClient, owner: psycopg.Connection, staff: Staff, folder: Path, monkeypatch: pytest.MonkeyPatch
+    client: PartnerClient, owner: psycopg.Connection, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     user = register(client, "downloaded")
     document = add_document(user, created_at=LONG_AGO)
@@ -222,7 +212,7 @@ def test_a_download_that_began_before_the_erasure_is_not_found(
     opened = storage.open
 
     def erased_first(name: str) -> object:
-        erase(owner, user, staff)
+        erase(owner, user)
         owner.commit()
         storage.delete(name)
         return opened(name)
@@ -232,11 +222,12 @@ def test_a_download_that_began_before_the_erasure_is_not_found(
     assert AuditEntry.objects.filter(object=str(user.pk), action="user.erased").exists()
 
 
-def test_others_are_not_touched(client: PartnerClient, owner: psycopg.Connection, staff: Staff) -> None:
+def test_others_are_not_touched(client: PartnerClient, owner: psycopg.Connection) -> None:
     user, other = register(client, "gone"), register(client, "stays")
     factories.add_conversions(other, [LONG_AGO + timedelta(days=1)])
+    approve_erasure(user)
     before = AuditEntry.objects.exclude(object=str(user.pk)).count()
-    erase(owner, user, staff)
+    insert_erasure(owner, user)
     owner.commit()
     assert AuditEntry.objects.exclude(object=str(user.pk)).count() == before
     assert len(client.get("/v1/users/stays/transactions").json()["items"]) == 1

@@ -22,6 +22,7 @@ from tests.conftest import database_url
 from tests.support.ageing import date_back
 from tests.support.commands import outcome, printed, refusal, run
 from tests.support.documents import add_document, path_of
+from tests.support.erasing import age_erasures, approve_erasure
 from tests.support.staff import client_of
 from transactions.documents import erased_files
 from transactions.documents.downloads import STORAGE
@@ -35,7 +36,8 @@ LONG_AGO = datetime(2015, 6, 1, tzinfo=UTC)
 
 
 @pytest.fixture(autouse=True)
-def owner_closed() -> Iterator[None]:
+def nothing_approved_before(committed_partner: Partner) -> Iterator[None]:
+    age_erasures("40 days")
     yield
     connections[serving_role.OWNER].close()
 
@@ -62,8 +64,15 @@ def old_users(partner: Partner, count: int) -> list[User]:
     return users
 
 
-def erase(partner: Partner, by: Staff, *arguments: str) -> Any:
-    return outcome("erase_due", "--partner", partner.slug, "--by", by.username, *arguments)
+def approved_users(partner: Partner, count: int) -> list[User]:
+    """Users who are due, and whose erasure two people have approved."""
+    users = old_users(partner, count)
+    approve_erasure(*users)
+    return users
+
+
+def erase(*arguments: str) -> Any:
+    return outcome("erase_due", *arguments)
 
 
 def test_the_report_says_who_is_due(committed_partner: Partner, by: Staff, settings: Settings) -> None:
@@ -120,44 +129,54 @@ def test_the_page_has_the_figures_of_all_and_the_first_rows(
     assert listed == [user["externalId"] for user in report["users"][:2]]
 
 
-def test_a_rehearsal_changes_nothing(committed_partner: Partner, by: Staff) -> None:
-    users = old_users(committed_partner, 2)
-    assert erase(committed_partner, by) == {"due": 2, "held": 0, "erased": 0}
+def test_a_rehearsal_changes_nothing(committed_partner: Partner) -> None:
+    users = approved_users(committed_partner, 2)
+    assert erase() == {"approved": 2, "held": 0, "erased": 0}
     assert User.objects.filter(pk__in=[user.pk for user in users]).count() == 2
 
 
 @pytest.mark.parametrize("number", ["1", "3", "0"])
-def test_another_number_than_is_due_is_refused(number: str, committed_partner: Partner, by: Staff) -> None:
-    users = old_users(committed_partner, 2)
-    told = refusal("erase_due", "--partner", committed_partner.slug, "--confirm", number, "--by", by.username)
-    assert told == f"Not {number} but 2 are due now: nothing was erased."
+def test_another_number_than_is_due_is_refused(number: str, committed_partner: Partner) -> None:
+    users = approved_users(committed_partner, 2)
+    told = refusal("erase_due", "--confirm", number)
+    assert told == f"Not {number} but 2 would be erased now: nothing was erased."
     assert User.objects.filter(pk__in=[user.pk for user in users]).count() == 2
 
 
-def test_what_is_due_is_erased_and_what_is_held_stays(committed_partner: Partner, by: Staff) -> None:
-    first, held, last = old_users(committed_partner, 3)
+def test_what_is_approved_is_erased_and_what_is_held_or_not_due_stays(committed_partner: Partner, by: Staff) -> None:
+    first, held, last, not_due, not_approved = old_users(committed_partner, 5)
+    proposal = approve_erasure(first, held, last, not_due)
     holds.place_hold(user_id=held.pk, by=by, reason="Litigation.")
-    assert erase(committed_partner, by, "--confirm", "3") == {"due": 3, "held": 1, "erased": 2}
-    assert set(User.objects.filter(partner=committed_partner).values_list("pk", flat=True)) == {held.pk}
-    assert Erasure.objects.filter(pk__in=(first.pk, last.pk), by=by, partner=committed_partner).count() == 2
+    factories.add_conversions(not_due, [datetime.now(UTC)])
+    assert "4 approved, 1 of them held, 1 not due any more" in printed("erase_due")
+    assert erase("--confirm", "2") == {"approved": 4, "held": 1, "erased": 2}
+    left = {held.pk, not_due.pk, not_approved.pk}
+    assert set(User.objects.filter(partner=committed_partner).values_list("pk", flat=True)) == left
+    assert Erasure.objects.filter(proposal=proposal, pk__in=(first.pk, last.pk)).count() == 2
     entry = AuditEntry.objects.get(object=str(first.pk))
-    assert (entry.action, entry.actor, entry.detail["command"]) == ("user.erased", by.username, "erase_due")
-    assert erase(committed_partner, by, "--confirm", "1") == {"due": 1, "held": 1, "erased": 0}
+    assert (entry.action, entry.actor_kind, entry.detail["command"]) == ("user.erased", "operator", "erase_due")
+    assert (entry.detail["proposedBy"], entry.detail["approvedBy"]) == (
+        proposal.by.username,
+        proposal.ended_by.username if proposal.ended_by else None,
+    )
+    assert erase("--confirm", "0") == {"approved": 2, "held": 1, "erased": 0}
+    age_erasures("31 days")
+    assert erase() == {"approved": 0, "held": 0, "erased": 0}
 
 
-def test_the_files_go_with_their_documents(committed_partner: Partner, by: Staff, folder: Path) -> None:
-    [user] = old_users(committed_partner, 1)
+def test_the_files_go_with_their_documents(committed_partner: Partner, folder: Path) -> None:
+    [user] = approved_users(committed_partner, 1)
     document = add_document(user, created_at=LONG_AGO)
     assert path_of(folder, document).exists()
-    assert erase(committed_partner, by, "--confirm", "1")["erased"] == 1
+    assert erase("--confirm", "1")["erased"] == 1
     assert not path_of(folder, document).exists()
     assert not ErasedFile.objects.exists()
 
 
 def test_files_that_could_not_be_deleted_go_in_the_next_run(
-    committed_partner: Partner, by: Staff, folder: Path, monkeypatch: pytest.MonkeyPatch
+    committed_partner: Partner, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    [user] = old_users(committed_partner, 1)
+    [user] = approved_users(committed_partner, 1)
     document = add_document(user, created_at=LONG_AGO)
 
     def fail(name: str) -> None:
@@ -165,15 +184,15 @@ def test_files_that_could_not_be_deleted_go_in_the_next_run(
 
     with monkeypatch.context() as patch:
         patch.setattr(storages[STORAGE], "delete", fail)
-        told = refusal("erase_due", "--partner", committed_partner.slug, "--confirm", "1", "--by", by.username)
+        told = refusal("erase_due", "--confirm", "1")
     assert told == "1 of 1 were erased; 1 files could not be deleted: run it again once the storage works."
     assert path_of(folder, document).exists()
-    assert erase(committed_partner, by, "--confirm", "0")["erased"] == 0
+    assert erase("--confirm", "0")["erased"] == 0
     assert not path_of(folder, document).exists()
 
 
 def test_a_storage_that_fails_is_not_asked_for_every_file(
-    committed_partner: Partner, by: Staff, folder: Path, monkeypatch: pytest.MonkeyPatch
+    committed_partner: Partner, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
 
@@ -181,23 +200,23 @@ def test_a_storage_that_fails_is_not_asked_for_every_file(
         asked.append(name)
         raise OSError("The storage is away.")
 
-    for user in old_users(committed_partner, 6):
+    for user in approved_users(committed_partner, 6):
         add_document(user, created_at=LONG_AGO)
     monkeypatch.setattr(erase_due, "BATCH", 2)
     with monkeypatch.context() as patch:
         patch.setattr(storages[STORAGE], "delete", fail)
-        told = refusal("erase_due", "--partner", committed_partner.slug, "--confirm", "6", "--by", by.username)
+        told = refusal("erase_due", "--confirm", "6")
     assert told.startswith("6 of 6 were erased; 6 files could not be deleted")
     # Once for the first batch, and once at the end.
     assert len(asked) <= 2 * erased_files.MAX_FAILURES
-    erase(committed_partner, by, "--confirm", "0")
+    erase("--confirm", "0")
     assert not ErasedFile.objects.exists()
 
 
 def test_those_that_are_left_are_counted_without_those_that_went(
-    committed_partner: Partner, by: Staff, folder: Path, monkeypatch: pytest.MonkeyPatch
+    committed_partner: Partner, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    documents = [add_document(user, created_at=LONG_AGO) for user in old_users(committed_partner, 6)]
+    documents = [add_document(user, created_at=LONG_AGO) for user in approved_users(committed_partner, 6)]
     stuck = path_of(folder, documents[0]).name
     delete = storages[STORAGE].delete
 
@@ -208,31 +227,31 @@ def test_those_that_are_left_are_counted_without_those_that_went(
 
     with monkeypatch.context() as patch:
         patch.setattr(storages[STORAGE], "delete", fail)
-        told = refusal("erase_due", "--partner", committed_partner.slug, "--confirm", "6", "--by", by.username)
+        told = refusal("erase_due", "--confirm", "6")
     assert told.startswith("6 of 6 were erased; 1 files could not be deleted")
-    erase(committed_partner, by, "--confirm", "0")
+    erase("--confirm", "0")
 
 
 def test_files_of_a_disk_that_is_not_mounted_are_not_taken_for_deleted(
-    committed_partner: Partner, by: Staff, folder: Path
+    committed_partner: Partner, folder: Path
 ) -> None:
-    [user] = old_users(committed_partner, 1)
+    [user] = approved_users(committed_partner, 1)
     document = add_document(user, created_at=LONG_AGO)
     folder.rename(folder.with_name("elsewhere"))
     folder.mkdir()
-    told = refusal("erase_due", "--partner", committed_partner.slug, "--confirm", "1", "--by", by.username)
+    told = refusal("erase_due", "--confirm", "1")
     assert "1 files could not be deleted" in told
     folder.rmdir()
     folder.with_name("elsewhere").rename(folder)
-    erase(committed_partner, by, "--confirm", "0")
+    erase("--confirm", "0")
     assert not path_of(folder, document).exists()
     assert not ErasedFile.objects.exists()
 
 
 def test_a_run_is_stopped_between_two_users_and_resumed(
-    committed_partner: Partner, by: Staff, monkeypatch: pytest.MonkeyPatch
+    committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    old_users(committed_partner, 3)
+    approved_users(committed_partner, 3)
     erase_one = retention.erase
 
     def stopped(*arguments: Any, **named: Any) -> bool:
@@ -241,23 +260,18 @@ def test_a_run_is_stopped_between_two_users_and_resumed(
 
     with monkeypatch.context() as patch:
         patch.setattr(erase_due, "erase", stopped)
-        end = run("erase_due", "--partner", committed_partner.slug, "--confirm", "3", "--by", by.username)
+        end = run("erase_due", "--confirm", "3")
     assert end.status == 128 + signal.SIGINT
     assert "Stopped by SIGINT: 1 of 3 were erased" in end.errors
-    assert erase(committed_partner, by, "--confirm", "2") == {"due": 2, "held": 0, "erased": 2}
+    assert erase("--confirm", "2") == {"approved": 2, "held": 0, "erased": 2}
 
 
-def test_a_user_whom_others_keep_locked_is_left(committed_partner: Partner, by: Staff) -> None:
-    locked, _free = old_users(committed_partner, 2)
+def test_a_user_whom_others_keep_locked_is_left(committed_partner: Partner) -> None:
+    locked, _free = approved_users(committed_partner, 2)
     with psycopg.connect(database_url(serving_role.SERVING)) as session:
         session.execute("SELECT FROM users_user WHERE id = %s FOR NO KEY UPDATE", (locked.pk,))
-        assert erase(committed_partner, by, "--confirm", "2") == {"due": 2, "held": 0, "erased": 1}
-    assert erase(committed_partner, by, "--confirm", "1")["erased"] == 1
-
-
-def test_a_disabled_account_erases_nothing(committed_partner: Partner, by: Staff) -> None:
-    Staff.objects.filter(pk=by.pk).update(is_active=False)
-    assert refusal("erase_due", "--by", by.username) == f"{by.username} is disabled."
+        assert erase("--confirm", "2") == {"approved": 2, "held": 0, "erased": 1}
+    assert erase("--confirm", "1")["erased"] == 1
 
 
 def test_a_hold_is_placed_by_one_and_released_by_another(committed_partner: Partner, by: Staff, other: Staff) -> None:
@@ -282,11 +296,17 @@ def test_a_hold_is_placed_by_one_and_released_by_another(committed_partner: Part
     }
 
 
-def test_who_may_not_decide_holds_nobody(committed_partner: Partner) -> None:
+def test_auditors_hold_and_viewers_do_not(committed_partner: Partner) -> None:
     [user] = old_users(committed_partner, 1)
-    auditor = factories.StaffFactory.create(username=f"a-{uuid.uuid4().hex[:12]}", role="auditor")
-    arguments = ("--reason", "Seen.", "--by", auditor.username)
-    assert "may not decide" in refusal("hold_user", committed_partner.slug, user.external_id, *arguments)
+    auditor, viewer = (
+        factories.StaffFactory.create(username=f"{role[0]}-{uuid.uuid4().hex[:12]}", role=role).username
+        for role in ("auditor", "viewer")
+    )
+    of = (committed_partner.slug, user.external_id, "--reason", "Seen.", "--by")
+    hold = outcome("hold_user", *of, auditor)["holdId"]
+    told = f"{viewer} may not hold or erase records."
+    assert refusal("hold_user", *of, viewer) == told
+    assert refusal("release_hold", hold, "--reason", "Done.", "--by", viewer) == told
 
 
 @pytest.mark.parametrize(
@@ -294,7 +314,9 @@ def test_who_may_not_decide_holds_nobody(committed_partner: Partner) -> None:
     [
         (("release_hold", str(uuid.UUID(int=1)), "--reason", "Done."), "There is no hold"),
         (("hold_user", "nobody", "x", "--reason", "Seen."), "Partner 'nobody' not found."),
-        (("erase_due", "--partner", "nobody"), "Partner 'nobody' not found."),
+        (("propose_erasure", "--confirm", "1", "--partner", "nobody", "--reason", "x"), "Partner 'nobody' not found."),
+        (("approve_erasure", str(uuid.UUID(int=1))), "Erasure not found."),
+        (("decline_erasure", str(uuid.UUID(int=1)), "--reason", "Done."), "Erasure not found."),
     ],
 )
 def test_what_is_not_there(arguments: tuple[str, ...], told: str, by: Staff) -> None:

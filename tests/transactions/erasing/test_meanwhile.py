@@ -18,6 +18,7 @@ from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back
 from tests.support.commands import run
+from tests.support.erasing import approve_erasure, erase
 from tests.support.locks import wait_for_sessions
 from tests.transactions.imports.running import Line, Result, stored, write
 from transactions.imports import conversions
@@ -40,7 +41,7 @@ def payer(committed_partner: Partner, line: Line) -> Iterator[User]:
 @contextmanager
 def being_erased(user: User) -> Iterator[None]:
     """Erase the user, and commit once the block waits for it."""
-    by = user.status_changes.get().by_id
+    approve_erasure(user)
 
     def commit_once_others_wait(owner: psycopg.Connection) -> None:
         try:
@@ -51,7 +52,7 @@ def being_erased(user: User) -> Iterator[None]:
             connection.close()
 
     with psycopg.connect(database_url(serving_role.OWNER)) as owner, ThreadPoolExecutor(1) as pool:
-        owner.execute("INSERT INTO users_erasure (user_id, by_id, years) VALUES (%s, %s, 5)", (user.pk, by))
+        erase(owner, user)
         waited = pool.submit(commit_once_others_wait, owner)
         yield
         waited.result()

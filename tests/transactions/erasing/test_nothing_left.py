@@ -14,7 +14,7 @@ from django.db import connections
 from config.embedded.server import SUPERUSER, programs
 from partners.db import serving_role
 from partners.events.relay import Relay
-from partners.models import Partner, SandboxRequest
+from partners.models import AuditEntry, Partner, SandboxRequest
 from partners.webhooks.fan_out import fan_out
 from tests import factories
 from tests.conftest import database_url
@@ -23,12 +23,14 @@ from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import in_process
 from tests.support.commands import outcome
 from tests.support.documents import add_document
+from tests.support.erasing import age_erasures
 from tests.support.staff import client_of
 from transactions.documents.withdrawing import withdraw
 from users.cases import claims
 from users.decisions import proposals
 from users.decisions.compliance import add_note
-from users.models import User
+from users.models import Staff, User
+from users.records import erasures
 from users.records.holds import place_hold, release_hold
 from users.requirements.requirements import close_requirement
 
@@ -60,7 +62,7 @@ def dump() -> str:
     ).stdout
 
 
-def with_everything(partner: Partner) -> tuple[User, list[str]]:
+def with_everything(partner: Partner) -> tuple[User, list[Staff]]:
     """A user with a row of every kind, and who worked on it."""
     api = factories.client_of(partner, in_process)
     body = factories.user_body(externalId=f"{WORD}-1", **PROFILE)
@@ -98,18 +100,24 @@ def with_everything(partner: Partner) -> tuple[User, list[str]]:
     fan_out()
     # Not in the feed yet.
     add_document(user, title=f"{WORD} unplaced", created_at=LONG_AGO)
-    return user, [by.username, other.username]
+    return user, [by, other]
 
 
 @pytest.mark.usefixtures("committed_partner")
 def test_no_byte_of_an_erased_user_is_left(committed_partner: Partner, folder: Path) -> None:
-    user, (by, _other) = with_everything(committed_partner)
+    age_erasures("40 days")
+    user, [by, other] = with_everything(committed_partner)
     stored = dump()
     assert stored.count(WORD) > 30
     assert any(WORD.encode() in file.read_bytes() for file in folder.rglob("*") if file.is_file())
     date_back(user.pk, LONG_AGO)
+    declined = erasures.propose(by=by, reason=f"{WORD} too early", user_ids=[user.pk])
+    erasures.decline(proposal_id=declined.pk, by=other, reason=f"{WORD} not yet")
+    proposed = erasures.propose(by=by, reason=f"{WORD} is due", user_ids=[user.pk])
+    erasures.approve(proposal_id=proposed.pk, by=other)
+    assert AuditEntry.objects.filter(object=str(proposed.pk), detail__reason__icontains=WORD).exists()
     with structlog.testing.capture_logs() as logged:
-        erased = outcome("erase_due", "--partner", committed_partner.slug, "--confirm", "1", "--by", by)
+        erased = outcome("erase_due", "--confirm", "1")
     assert erased["erased"] == 1
     left = [line for line in dump().splitlines() if WORD.lower() in line.lower()]
     # The event tells the partner whom it was about, for 30 days.

@@ -18,13 +18,13 @@ from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
+from tests.support.erasing import approve_erasure, erase
 from users.decisions import proposals
 from users.models import Erasure, Hold, HoldRelease, Proposal, Staff, Status, StatusChange, User, UserEvent
 from users.records import holds
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
 LONG_AGO = datetime(2015, 6, 1, tzinfo=UTC)
-ERASE = "INSERT INTO users_erasure (user_id, by_id, years) VALUES (%s, %s, %s)"
 
 
 @pytest.fixture
@@ -44,16 +44,14 @@ def old_user(partner: Partner, status: Status = Status.CLOSED, since: datetime =
     return user
 
 
-def erase(owner: psycopg.Connection, user: User, staff: Staff, years: int = 5) -> None:
-    owner.execute(ERASE, (user.pk, staff.pk, years))
-
-
-def test_what_is_left_of_a_user(committed_partner: Partner, owner: psycopg.Connection, staff: Staff) -> None:
+def test_what_is_left_of_a_user(committed_partner: Partner, owner: psycopg.Connection) -> None:
     user = old_user(committed_partner)
     factories.add_conversions(user, [LONG_AGO, LONG_AGO - timedelta(days=1)])
-    erase(owner, user, staff)
+    proposal = approve_erasure(user)
+    erase(owner, user)
     left = Erasure.objects.get(pk=user.pk)
-    assert (left.partner, left.by, left.years) == (committed_partner, staff, 5)
+    assert (left.partner, left.proposal, left.years) == (committed_partner, proposal, 5)
+    assert (left.proposed_by, left.approved_by) == (proposal.by, proposal.ended_by)
     assert left.due_at == LONG_AGO.replace(year=2020)
     assert left.rows["users_user"] == 1
     assert left.rows["transactions_conversion"] == 2
@@ -62,15 +60,21 @@ def test_what_is_left_of_a_user(committed_partner: Partner, owner: psycopg.Conne
     assert not UserEvent.objects.filter(pgh_obj_id=user.pk).exists()
     assert not StatusChange.objects.filter(user_id=user.pk).exists()
     [entry] = AuditEntry.objects.filter(object=str(user.pk))
-    assert (entry.action, entry.actor) == ("user.erased", staff.username)
-    assert entry.detail["rows"] == left.rows
+    assert (entry.action, entry.actor) == ("user.erased", "")
+    assert entry.detail == {
+        "partner": committed_partner.slug,
+        "dueAt": "2020-06-01T00:00:00.000000Z",
+        "proposedBy": left.proposed_by.username,
+        "approvedBy": left.approved_by.username,
+        "rows": left.rows,
+    }
     [event] = OutboxEntry.objects.filter(partner=committed_partner)
     assert (event.type, event.user_ids) == ("user.erased", [user.pk])
     assert event.data == {"externalId": user.external_id, "userId": str(user.pk)}
 
 
 def test_what_was_decided_about_others_no_longer_names_it(
-    committed_partner: Partner, owner: psycopg.Connection, staff: Staff
+    committed_partner: Partner, owner: psycopg.Connection
 ) -> None:
     user = old_user(committed_partner)
     names = {"email": user.email, "partner": committed_partner}
@@ -82,7 +86,8 @@ def test_what_was_decided_about_others_no_longer_names_it(
     decision = other.status_changes.latest("id")
     named = [named_by(decision), named_by(proposal)]
     assert all({str(user.pk), str(stays.pk)} <= set(ids) for ids in named)
-    erase(owner, user, staff)
+    approve_erasure(user)
+    erase(owner, user)
     decision.refresh_from_db()
     proposal.refresh_from_db()
     # The number stays, and so does everybody else.
@@ -101,62 +106,65 @@ def named_by(row: StatusChange | Proposal) -> list[Any]:
 
 @pytest.mark.parametrize("status", [Status.PENDING_COMPLIANCE, Status.ACTIVE, Status.SUSPENDED])
 def test_the_clock_stands_in_these_statuses(
-    status: Status, committed_partner: Partner, owner: psycopg.Connection, staff: Staff
+    status: Status, committed_partner: Partner, owner: psycopg.Connection
 ) -> None:
     user = old_user(committed_partner, status)
     with pytest.raises(IntegrityConstraintViolation, match="not due"):
-        erase(owner, user, staff)
+        erase(owner, user)
     assert User.objects.filter(pk=user.pk).exists()
 
 
 @pytest.mark.parametrize("add", [factories.add_conversions, factories.add_documents])
 def test_the_newest_row_starts_the_clock(
-    add: Callable[..., Any], committed_partner: Partner, owner: psycopg.Connection, staff: Staff
+    add: Callable[..., Any], committed_partner: Partner, owner: psycopg.Connection
 ) -> None:
     user = old_user(committed_partner)
     add(user, [datetime.now(UTC) - timedelta(days=5 * 365)])
     with pytest.raises(IntegrityConstraintViolation, match="not due"):
-        erase(owner, user, staff)
+        erase(owner, user)
 
 
-def test_the_years_are_those_of_the_calendar(
-    committed_partner: Partner, owner: psycopg.Connection, staff: Staff
-) -> None:
+def test_the_years_are_those_of_the_calendar(committed_partner: Partner, owner: psycopg.Connection) -> None:
     user = old_user(committed_partner, Status.REJECTED, datetime(2016, 2, 29, 7, tzinfo=UTC))
-    erase(owner, user, staff)
+    approve_erasure(user)
+    erase(owner, user)
     assert Erasure.objects.get(pk=user.pk).due_at == datetime(2021, 2, 28, 7, tzinfo=UTC)
 
 
-def test_less_than_the_law_asks_is_refused(committed_partner: Partner, owner: psycopg.Connection, staff: Staff) -> None:
+def test_less_than_the_law_asks_is_refused(committed_partner: Partner, owner: psycopg.Connection) -> None:
+    user = old_user(committed_partner)
+    approve_erasure(user)
     with pytest.raises(psycopg.errors.CheckViolation, match="years_of_the_law"):
-        erase(owner, old_user(committed_partner), staff, years=4)
+        erase(owner, user, years=4)
 
 
 def test_a_held_user_stays_until_another_person_releases_it(
     committed_partner: Partner, owner: psycopg.Connection, staff: Staff
 ) -> None:
     user, other = old_user(committed_partner), factories.StaffFactory.create(username=f"o-{uuid.uuid4().hex[:12]}")
+    approve_erasure(user)
     first, second = (holds.place_hold(user_id=user.pk, by=staff, reason="Litigation.") for _ in range(2))
     for hold in (first, second):
         with pytest.raises(IntegrityConstraintViolation, match="are held"):
-            erase(owner, user, staff)
+            erase(owner, user)
         holds.release_hold(hold_id=hold.pk, by=other, reason="It has ended.")
-    erase(owner, user, staff)
+    erase(owner, user)
     assert not Hold.objects.filter(pk__in=(first.pk, second.pk)).exists()
     assert not HoldRelease.objects.filter(pk__in=(first.pk, second.pk)).exists()
 
 
-def test_users_of_a_sandbox_are_out_of_this(owner: psycopg.Connection, staff: Staff) -> None:
+def test_users_of_a_sandbox_are_out_of_this(owner: psycopg.Connection) -> None:
     user = old_user(factories.PartnerFactory.create(slug=f"s-{uuid.uuid4()}", mode=Mode.SANDBOX))
     with pytest.raises(IntegrityConstraintViolation, match="not due"):
-        erase(owner, user, staff)
+        erase(owner, user)
 
 
-def test_nobody_is_erased_twice(committed_partner: Partner, owner: psycopg.Connection, staff: Staff) -> None:
+def test_nobody_is_erased_twice(committed_partner: Partner, owner: psycopg.Connection) -> None:
     user = old_user(committed_partner)
-    erase(owner, user, staff)
+    approve_erasure(user)
+    erase(owner, user)
     with pytest.raises(IntegrityConstraintViolation, match="no such user"):
-        erase(owner, user, staff)
+        erase(owner, user)
 
 
 @pytest.mark.parametrize(
@@ -176,13 +184,12 @@ def test_nobody_is_erased_twice(committed_partner: Partner, owner: psycopg.Conne
         "{erase}; UPDATE users_erasure SET rows = '{{}}'; DELETE FROM users_user WHERE id = %(other)s",
     ],
 )
-def test_the_owner_deletes_nothing_else(
-    statement: str, committed_partner: Partner, owner: psycopg.Connection, staff: Staff
-) -> None:
+def test_the_owner_deletes_nothing_else(statement: str, committed_partner: Partner, owner: psycopg.Connection) -> None:
     gone, due, other = (old_user(committed_partner) for _ in range(3))
-    erase(owner, gone, staff)
-    erase_due = "INSERT INTO users_erasure (user_id, by_id, years) VALUES (%(due)s, %(by)s, 5)"
-    values = {"due": due.pk, "other": other.pk, "by": staff.pk}
+    approve_erasure(gone, due)
+    erase(owner, gone)
+    erase_due = "INSERT INTO users_erasure (user_id, years) VALUES (%(due)s, 5)"
+    values = {"due": due.pk, "other": other.pk}
     with (
         psycopg.ClientCursor(owner) as cursor,
         owner.transaction(),
@@ -193,18 +200,17 @@ def test_the_owner_deletes_nothing_else(
     assert UserEvent.objects.filter(pgh_obj_id=other.pk).exists()
 
 
-def test_the_serving_role_erases_nobody(committed_partner: Partner, staff: Staff) -> None:
+def test_the_serving_role_erases_nobody(committed_partner: Partner) -> None:
     user = old_user(committed_partner)
+    approve_erasure(user)
     with (
         psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as session,
         pytest.raises(psycopg.errors.InsufficientPrivilege),
     ):
-        session.execute(ERASE, (user.pk, staff.pk, 5))
+        erase(session, user)
 
 
-def test_others_of_a_shared_entry_keep_theirs(
-    committed_partner: Partner, owner: psycopg.Connection, staff: Staff
-) -> None:
+def test_others_of_a_shared_entry_keep_theirs(committed_partner: Partner, owner: psycopg.Connection) -> None:
     user, other = old_user(committed_partner), old_user(committed_partner)
     OutboxEntry.objects.filter(partner=committed_partner)
     conversions = [
@@ -212,7 +218,8 @@ def test_others_of_a_shared_entry_keep_theirs(
         for one in (user, other, user)
     ]
     factories.insert_conversions(conversions)
-    erase(owner, user, staff)
+    approve_erasure(user)
+    erase(owner, user)
     [entry] = OutboxEntry.objects.filter(partner=committed_partner, type="user.transactionsRecorded")
     assert (entry.user_ids, entry.external_ids, entry.size) == ([other.pk], [other.external_id], 1)
     assert entry.times == [LONG_AGO]
@@ -221,6 +228,7 @@ def test_others_of_a_shared_entry_keep_theirs(
 def test_a_writer_is_waited_for(committed_partner: Partner, owner: psycopg.Connection, staff: Staff) -> None:
     """A hold that is being placed is seen; one that comes later finds no user."""
     user = old_user(committed_partner)
+    approve_erasure(user)
     placed = threading.Event()
     with psycopg.connect(database_url(serving_role.SERVING)) as session, ThreadPoolExecutor(1) as pool:
         session.execute(
@@ -229,7 +237,7 @@ def test_a_writer_is_waited_for(committed_partner: Partner, owner: psycopg.Conne
             (user.pk, staff.pk),
         )
         placed.set()
-        erasing = pool.submit(erase, owner, user, staff)
+        erasing = pool.submit(erase, owner, user)
         session.commit()
         with pytest.raises(IntegrityConstraintViolation, match="are held"):
             erasing.result()

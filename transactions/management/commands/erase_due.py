@@ -3,67 +3,55 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
 from partners.db import serving_role
-from partners.management.base import (
-    STATUS_OF_SIGNALS,
-    Outcome,
-    ServiceCommand,
-    collected_signals,
-    find_partner,
-    whole_number,
-)
+from partners.management.base import STATUS_OF_SIGNALS, Outcome, ServiceCommand, collected_signals, whole_number
 from transactions.documents.erased_files import delete_files
-from users.management.base import add_by
-from users.models import Staff
-from users.records.retention import DueUser, due_users, erase
-from users.staff.staff import find_staff
+from users.management.base import MAX_USERS
+from users.records import erasures
+from users.records.retention import erase
 
 # Files are deleted after so many users.
 BATCH = 100
-MOST = 100_000_000
 
 
 class Command(ServiceCommand):
     help = (
-        "Erases the records that are due for erasure. Without --confirm it only says what it would do. Each user is a"
-        " transaction of its own: a run that was interrupted is simply run again. Needs OWNER_DATABASE_URL."
+        "Erases the users of approved erasures who are still due and not held. Without --confirm it only says what it"
+        " would do. Each user is a transaction of its own: a run that was interrupted is simply run again. Needs"
+        " OWNER_DATABASE_URL."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--partner", metavar="SLUG", help="only of this partner's users")
         parser.add_argument(
             "--confirm",
-            type=whole_number(0, MOST),
+            type=whole_number(0, MAX_USERS),
             metavar="N",
-            help="the number of users that are due, held ones included, as the rehearsal says it",
+            help="the number of users that would be erased, as the rehearsal says it",
         )
-        add_by(parser, "an active account, which it names")
 
-    def perform(self, *, partner: str | None, confirm: int | None, by: str, **options: Any) -> Outcome:
-        staff = find_staff(by)
-        if not staff.is_active:
-            raise CommandError(f"{staff.get_username()} is disabled.")
-        if partner is not None:
-            find_partner(partner)
+    def perform(self, *, confirm: int | None, **options: Any) -> Outcome:
         self.owner = serving_role.owner_alias()
-        due = due_users(partner=partner, using=self.owner)
-        unheld = [user for user in due if not user.held]
-        counts = {"due": len(due), "held": len(due) - len(unheld)}
-        text = f"{counts['due']} due, {counts['held']} of them held"
+        found = erasures.approved(using=self.owner)
+        due = found.due
+        counts = {"approved": found.approved, "held": found.held}
+        text = f"{found.approved} approved, {found.held} of them held"
+        if not_due := found.approved - found.held - len(due):
+            text += f", {not_due} not due any more"
         if confirm is None:
             return Outcome(
                 {**counts, "erased": 0},
-                [f"Nothing was erased. {text}. To erase {len(unheld)}: --confirm {counts['due']}"],
+                [f"Nothing was erased. {text}. To erase {len(due)}: --confirm {len(due)}"],
             )
-        if confirm != counts["due"]:
-            raise CommandError(f"Not {confirm} but {counts['due']} are due now: nothing was erased.")
+        if confirm != len(due):
+            raise CommandError(f"Not {confirm} but {len(due)} would be erased now: nothing was erased.")
         with collected_signals() as signals:
-            erased, left = self._erase(unheld, staff, {**self.actor({"by": by}), "staff": by}, signals)
-        ended = f"{erased} of {len(unheld)} were erased"
+            erased, left = self._erase(due, signals)
+        ended = f"{erased} of {len(due)} were erased"
         if signals:
             number = signals[0]
             raise CommandError(
@@ -73,22 +61,20 @@ class Command(ServiceCommand):
         if left:
             raise CommandError(f"{ended}; {left} files could not be deleted: run it again once the storage works.")
         lines = [f"{text}; {erased} erased."]
-        if erased < len(unheld):
-            lines.append(f"{len(unheld) - erased} were in use, or held or decided about meanwhile: run it again.")
+        if erased < len(due):
+            lines.append(f"{len(due) - erased} were in use, or held meanwhile: run it again.")
         return Outcome({**counts, "erased": erased}, lines)
 
-    def _erase(
-        self, users: Sequence[DueUser], staff: Staff, context: dict[str, str], signals: Sequence[signal.Signals]
-    ) -> tuple[int, int]:
+    def _erase(self, users: Sequence[UUID], signals: Sequence[signal.Signals]) -> tuple[int, int]:
         """Erase users until a signal comes: how many were erased, and how many files are left."""
         erased = 0
         # Those that an earlier run left.
         left = delete_files(using=self.owner)
         with tqdm(total=len(users), unit="user", file=sys.stderr, disable=None) as progress:
-            for number, user in enumerate(users, start=1):
+            for number, user_id in enumerate(users, start=1):
                 if signals:
                     break
-                erased += erase(user.user_id, by=staff, context=context, using=self.owner)
+                erased += erase(user_id, context=self.actor({}), using=self.owner)
                 progress.update()
                 if number % BATCH == 0 and not left:
                     left = delete_files(using=self.owner)

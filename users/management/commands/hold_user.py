@@ -2,7 +2,7 @@ from argparse import ArgumentParser
 from typing import Any
 
 from partners.management.base import Outcome, ServiceCommand
-from users.management.base import add_by, add_user, find_user
+from users.management.base import ERASER, add_by, add_user, find_user
 from users.records.holds import place_hold
 from users.staff.staff import find_staff
 
@@ -13,7 +13,7 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         add_user(parser)
         parser.add_argument("--reason", required=True, help="stored with the user's records")
-        add_by(parser)
+        add_by(parser, ERASER)
 
     def perform(self, *, slug: str, external_id: str, reason: str, by: str, **_: Any) -> Outcome:
         user = find_user(slug, external_id)

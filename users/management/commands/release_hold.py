@@ -5,7 +5,7 @@ from uuid import UUID
 from django.core.management.base import CommandError
 
 from partners.management.base import Outcome, ServiceCommand
-from users.management.base import add_by, uuid_argument
+from users.management.base import ERASER, add_by, uuid_argument
 from users.models import Hold
 from users.records.holds import release_hold
 from users.staff.staff import find_staff
@@ -17,7 +17,7 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("hold_id", metavar="HOLD_ID", type=uuid_argument, help="the hold's id")
         parser.add_argument("--reason", required=True, help="stored with the user's records")
-        add_by(parser)
+        add_by(parser, ERASER)
 
     def perform(self, *, hold_id: UUID, reason: str, by: str, **_: Any) -> Outcome:
         try:
