@@ -17,12 +17,8 @@ NAMES: dict[str, Any] = {
 # What each may do, in a sentence. The permissions are in users/staff/roles.py.
 DUTIES: dict[str, Any] = {
     "viewer": _("Sees users, decisions, conversions and documents, without birth dates, addresses and notes."),
-    "reviewer": _(
-        "Decides cases, asks partners, approves others' proposals, holds records; sees all of a user."
-    ),
-    "auditor": _(
-        "Sees all of a user, the access log and the audit log; exports; holds records; decides nothing."
-    ),
+    "reviewer": _("Decides cases, asks partners, approves others' proposals, holds records; sees all of a user."),
+    "auditor": _("Sees all of a user, the access log and the audit log; exports; holds records; decides nothing."),
     "partner-manager": _("Manages partners with their API keys and webhooks; sees no users."),
     "administrator": _("Invites staff, gives roles, resets second factors and disables accounts; sees no users."),
 }
