@@ -16,7 +16,7 @@ from partners.models import EventFeed
 from tests import factories
 from tests.examples.driven import DrivenClient, call, send
 from tests.examples.gateway import Gateway
-from tests.examples.languages import ENVIRONMENT, NODE, PYTHON, ROOT, Language, Workshop, require
+from tests.examples.languages import ENVIRONMENT, NODE, PYTHON, ROOT, Language, require
 from tests.support.events import place_events
 from tests.support.timeouts import WAIT_SECONDS
 from users.models import Status, User
@@ -34,21 +34,6 @@ MODULES = {
 @pytest.fixture
 def module(language: Language) -> Path:
     return MODULES[".mjs" if language is NODE else ".py"]
-
-
-def test_it_runs_nothing_by_itself(module: Path, language: Language, place: Workshop) -> None:
-    text, place = module.read_bytes(), place.built(language)
-    if language is NODE:
-        runs = [("node", "psi.mjs", "GET", "/v1/ping"), ("node", "--input-type=module", "-", "GET", "/v1/ping")]
-        # A bundle is one file of all modules, whose name the program was started by.
-        (place.folder / "bundle.mjs").write_bytes(text + b'\nawait import("./psi.mjs");\n')
-        runs += [("node", "bundle.mjs", "GET", "/v1/ping")]
-    else:
-        runs = [(sys.executable, "psi.py", "GET", "/v1/ping"), (sys.executable, "-", "GET", "/v1/ping")]
-        runs += [(sys.executable, "-m", "psi", "GET", "/v1/ping"), (sys.executable, "-c", "import psi")]
-    for command in runs:
-        done = place.run(command, given=text)
-        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), command
 
 
 def run(*command: str | Path, folder: Path) -> str:

@@ -8,19 +8,14 @@ from unittest.mock import Mock
 import pytest
 
 from partners.api.sandbox import faults
-from partners.models import Mode, Partner
+from partners.models import Partner
 from partners.monitoring import metrics
 from tests import factories
-from tests.support.client import PartnerClient, Response, Transport
+from tests.support.client import PartnerClient, Response
 from tests.support.responses import assert_error, failing_fields
 from users.models import User
 
 HEADER = "X-Sandbox-Fault"
-
-
-@pytest.fixture
-def sandbox(db: None, transport: Transport) -> PartnerClient:
-    return factories.client_of(factories.PartnerFactory.create(mode=Mode.SANDBOX), transport)
 
 
 def create(client: PartnerClient, fault: str, **options: str) -> Response:

@@ -5,7 +5,6 @@ import re
 import signal
 import socket
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -181,14 +180,6 @@ def test_the_count_is_shared_where_there_is_a_redis(redis_url: str) -> None:
 def test_without_a_redis_each_process_counts_for_itself() -> None:
     rate = parse_rate("5/minute")
     assert [throttling.MemoryCounter().hit(rate, 1)[0] for _ in range(2)] == [1, 1]
-
-
-def test_no_thread_starts_while_requests_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[threading.Thread] = []
-    monkeypatch.setattr(threading.Thread, "start", started.append)
-    counter = throttling.MemoryCounter()
-    assert [counter.hit(parse_rate("5/second"), partner_id)[0] for partner_id in (1, 1, 2)] == [1, 2, 1]
-    assert started == []
 
 
 def test_another_rate_begins_another_window(clock: Clock) -> None:

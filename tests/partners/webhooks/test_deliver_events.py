@@ -9,7 +9,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 from standardwebhooks.webhooks import Webhook
@@ -19,7 +18,6 @@ from partners.checks import check_deliverer
 from partners.events.relay import Relay
 from partners.models import (
     DeliveryState,
-    Event,
     Partner,
     WebhookDelivery,
     WebhookEndpoint,
@@ -193,28 +191,6 @@ def test_an_error_that_is_not_the_database_s_ends_the_process(
     monkeypatch.setattr(*part, fail)
     with pytest.raises(ZeroDivisionError):
         asyncio.run(run())
-
-
-def test_a_killed_process_loses_nothing(
-    committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, process: Any, delivering: Any
-) -> None:
-    add_endpoint(committed_partner, receiver)
-    go_on = threading.Event()
-    receiver.reply = lambda _: Reply(wait=lambda: go_on.wait(WAIT_SECONDS))
-    UserFactory.create_batch(3, partner=committed_partner, status=Status.ACTIVE)
-    with process() as running:
-        wait_until(lambda: receiver.open == 2)
-        running.kill()
-        running.wait(WAIT_SECONDS)
-    go_on.set()
-    assert delivered(committed_partner, 0)()
-    # As if the leases had ended.
-    WebhookDelivery.objects.exclude(leased_until=None).update(leased_until=F("leased_until") - timedelta(minutes=1))
-    with delivering():
-        wait_until(delivered(committed_partner, 3))
-    events = {str(one) for one in Event.objects.filter(partner=committed_partner).values_list("event_id", flat=True)}
-    assert set(receiver.events()) == events
-    assert len(receiver.requests) == 5
 
 
 def test_it_goes_on_after_its_connection_was_lost(
