@@ -5,13 +5,16 @@ import io
 import os
 import signal
 import sys
+import traceback
 
+from django.apps import apps
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import execute_from_command_line
 
 
 def main() -> None:
-    """Run the command; a bad setting or a closed output is one line on standard error and exit status 1."""
+    """Run the command; whatever ends it is one line on standard error and exit status 1, Django's commands included."""
     if sys.stdout is None:
         sys.exit("Standard output is closed.")
     for stream in (sys.stdout, sys.stderr):
@@ -26,6 +29,22 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("Stopped.\n")
         sys.exit(128 + signal.SIGINT)
+    except Exception as error:
+        if not apps.ready or settings.DEBUG:
+            raise
+        if "--traceback" in sys.argv:
+            sys.__excepthook__(type(error), error, error.__traceback__)
+            sys.exit(1)
+        sys.exit(f"CommandError: {in_one_line(error)}")
+
+
+def in_one_line(error: Exception) -> str:
+    """What an operator can do about an exception, or else its class and place: its text can hold anything."""
+    from partners.management.base import explained  # noqa: PLC0415 - it needs the apps
+
+    *_, place = (at for at in traceback.extract_tb(error.__traceback__) if "site-packages" not in at.filename)
+    unexpected = f"{type(error).__name__} at {place.filename}:{place.lineno}; `--traceback` shows all of it."
+    return explained(error) or unexpected
 
 
 if __name__ == "__main__":

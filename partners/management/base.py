@@ -121,21 +121,26 @@ def translated_errors() -> Iterator[None]:
     """Raise CommandError, with one line, in place of an error that an operator can correct."""
     try:
         yield
-    except ValidationError as error:
-        raise CommandError(_one_line(error)) from error
-    except (ImproperlyConfigured, RefusedError) as error:
-        raise CommandError(str(error)) from error
-    except ApiKey.DoesNotExist as error:
-        raise CommandError("API key not found.") from error
-    except WebhookEndpoint.DoesNotExist as error:
-        raise CommandError("Webhook not found.") from error
-    except (DatabaseError, InterfaceError) as error:
-        # Django's MigrationSchemaMissing hides the database's error.
-        state = statements.sqlstate(error) or statements.sqlstate(error.__context__)
-        text = _REFUSALS.get(state or "") or (unreachable(error) if statements.is_unreachable(error) else "")
-        if not text:
+    except Exception as error:
+        text = explained(error)
+        if not text or isinstance(error, CommandError):
             raise
         raise CommandError(text) from error
+
+
+def explained(error: Exception) -> str:
+    """One line for an error that an operator can correct; empty for any other."""
+    if isinstance(error, ValidationError):
+        return _one_line(error)
+    if isinstance(error, (CommandError, ImproperlyConfigured, RefusedError)):
+        return str(error)
+    if isinstance(error, (ApiKey.DoesNotExist, WebhookEndpoint.DoesNotExist)):
+        return "API key not found." if isinstance(error, ApiKey.DoesNotExist) else "Webhook not found."
+    if isinstance(error, (DatabaseError, InterfaceError)):
+        # Django's MigrationSchemaMissing hides the database's error.
+        state = statements.sqlstate(error) or statements.sqlstate(error.__context__)
+        return _REFUSALS.get(state or "") or (unreachable(error) if statements.is_unreachable(error) else "")
+    return ""
 
 
 def unreachable(failure: BaseException) -> str:

@@ -1,10 +1,13 @@
 import asyncio
 from typing import Any
 
-from django.db import connections
+import structlog
+from django.db import DatabaseError, InterfaceError, connections
 
 from partners.management.base import Outcome, ServiceCommand, ending_signals
 from partners.webhooks.delivering import APPLICATION_NAME, Deliverer
+
+log = structlog.get_logger("partners.deliver_events")
 
 
 class Command(ServiceCommand):
@@ -15,7 +18,14 @@ class Command(ServiceCommand):
 
     def perform(self, **_: Any) -> Outcome:
         connections.settings["default"]["OPTIONS"]["application_name"] = APPLICATION_NAME
-        attempts = asyncio.run(_deliver())
+        try:
+            attempts = asyncio.run(_deliver())
+        except (DatabaseError, InterfaceError):
+            raise
+        except Exception:
+            # For the journal; systemd starts it again.
+            log.critical("uncaught exception", exc_info=True)
+            raise SystemExit(1) from None
         return Outcome({"attempts": attempts}, [f"Attempts made: {attempts}."])
 
 

@@ -1,6 +1,7 @@
 """Errors that an operator can correct are one line: docs/operations.md."""
 
 import io
+import json
 import os
 import re
 import signal
@@ -96,6 +97,9 @@ ABSENT_DATABASE = (r"@/\w+", "@/absent")
         ("DATABASE_URL", "list_partners", ABSENT_ROLE, 'role "absent" does not exist'),
         ("DATABASE_URL", "import_conversions -", ABSENT_DATABASE, 'database "absent" does not exist'),
         ("OWNER_DATABASE_URL", "migrate", ABSENT_ROLE, 'role "absent" does not exist'),
+        # Django's own.
+        ("DATABASE_URL", "clearsessions", ABSENT_ROLE, 'role "absent" does not exist'),
+        ("DATABASE_URL", "sqlmigrate users 0001", ABSENT_ROLE, 'role "absent" does not exist'),
         ("OWNER_DATABASE_URL", "setup_database_roles", ABSENT_ROLE, 'role "absent" does not exist'),
     ],
 )
@@ -108,6 +112,27 @@ def test_a_refused_connection_is_told_as_what_it_is(
     assert refused[0] == 1
     assert refused[1].startswith(f"CommandError: {text}")
     assert refused[1].count("\n") == 1
+
+
+def test_an_unexpected_exception_is_one_line_and_a_traceback_where_it_is_wanted(db: None) -> None:
+    assert ended("shell", "--verbosity=0", "--command", "'a name'[9]", stdin=subprocess.DEVNULL) == (
+        1,
+        "CommandError: IndexError at <string>:1; `--traceback` shows all of it.\n",
+    )
+    status, said = ended("shell", "--traceback", "--command", "'a name'[9]", stdin=subprocess.DEVNULL)
+    assert status == 1
+    assert said.endswith("IndexError: string index out of range\n")
+
+
+def test_a_commands_json_is_all_of_its_output(committed_partner: Partner) -> None:
+    endpoint = factories.WebhookEndpointFactory.create(partner=committed_partner)
+    arguments = (sys.executable, "manage.py", "test_webhook", str(endpoint.pk), "--json")
+    done = subprocess.run(
+        arguments, cwd=settings.BASE_DIR, env=os.environ | production(), capture_output=True, check=False
+    )
+    assert set(json.loads(done.stdout)) >= {"error"}
+    # Its line in the log.
+    assert json.loads(done.stderr)["event"] == "webhook attempt"
 
 
 @pytest.mark.parametrize(
