@@ -31,6 +31,7 @@ _HOST_NAME = r"(?!-)[A-Za-z0-9-]{1,63}(\.(?!-)[A-Za-z0-9-]{1,63})*"
 _IPV6 = r"\[[0-9A-Fa-f:.]+\]"
 # With `sub` it is stored, and part of a cache's key.
 _ISSUER_LENGTH = 150
+_ENTRA_FOR_ALL = re.compile(r"https://login\.microsoftonline\.\w+/(common|organizations|consumers)(/|$)", re.IGNORECASE)
 _SECRET_LENGTH = 32
 _ED25519_BYTES = 32
 _SET_ED25519 = "set it to an Ed25519 private key without a password, as PEM or base64."
@@ -140,9 +141,17 @@ def issuer(scheme: str) -> Callable[[str], str]:
     """Return the type of an issuer of OpenID Connect: a URL. scheme: a regular expression."""
     pattern = rf"(?=.{{1,{_ISSUER_LENGTH}}}$){scheme}://({_HOST_NAME}|{_IPV6})(:\d{{1,5}})?(/[\w./~%-]*)?"
     example = "https://login.example.com/realms/staff"
-    return matching(
+    one_issuer = matching(
         pattern, f"set it to the issuer of the provider's discovery document, such as {example} (https, no query)."
     )
+
+    def cast(value: str) -> str:
+        # Anybody with an account at Microsoft could sign in, and tokens name another issuer.
+        if match := _ENTRA_FOR_ALL.match(value):
+            raise ValueError(f"replace {match[1]!r} by the id of your tenant: this is the issuer of all of them.")
+        return one_issuer(value)
+
+    return cast
 
 
 def staff_roles(value: str) -> dict[str, str]:
@@ -245,6 +254,15 @@ def listen_address(value: str) -> str:
     return value
 
 
+def require_encoded_password(url: str) -> None:
+    """Raises ValueError where an invalid URL has a password that does not read as it was meant."""
+    _scheme, _, rest = url.partition("://")
+    # A host has none of these, so the last @ ends the password.
+    user, at, _ = rest.rpartition("@")
+    if at and (re.search(r"[/?#@\[\]\s]", user) or re.search(r"%(?![0-9A-Fa-f]{2})", user)):
+        raise ValueError("percent-encode the password in the URL: @ / ? # % and space as %40 %2F %3F %23 %25 %20.")
+
+
 def redis_url(value: str) -> str:
     """Return the URL of a Redis."""
     import redis  # noqa: PLC0415 - most processes need none
@@ -256,6 +274,7 @@ def redis_url(value: str) -> str:
     except (ValueError, TypeError, AttributeError, redis.RedisError):
         is_valid = False
     if not is_valid:
+        require_encoded_password(value)
         raise ValueError("set it to redis://host:6379/0 (rediss:// for TLS, or unix://).")
     return value
 
@@ -267,7 +286,8 @@ def database(url: str) -> dict[str, Any]:
         with suppress(psycopg.ProgrammingError):  # its text can hold a part of the password
             parameters = conninfo_to_dict(url)
     config: dict[str, Any] = {key: parameters.pop(name, "") for key, name in _DATABASE_KEYS.items()}
-    if not config["NAME"] or not re.fullmatch(r"[\d,]*", config["PORT"], re.ASCII):
+    if not config["NAME"] or not re.fullmatch(r"[\d,]*", config["PORT"], re.ASCII) or "@" in config["HOST"]:
+        require_encoded_password(url)
         raise ValueError(_SET_DATABASE)
     for name, value in parameters.items():
         values = _DATABASE_PARAMETERS.get(name, frozenset())

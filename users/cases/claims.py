@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from partners.db import statements
+from partners.db.history_context import PRESENT
 from partners.refusals import RefusedError
 from users.cases.modes import live
 from users.models import AccessKind, AccessRecord, Claim, Proposal, Staff, Status, User
@@ -96,6 +97,10 @@ def release_all(*, holder: Staff, by: Staff | None) -> int:
     # Locked, as for a release.
     cases = list(User.objects.filter(pk__in=held).order_by("pk").select_for_update(no_key=True))
     detail = f"Account {holder.get_username()} disabled."
+    if by is None:
+        # An operator has no account: the row names the holder, its detail who released the claim.
+        (operator,) = statements.fetch_one(f"SELECT {PRESENT} ->> 'operator'", ()) or (None,)
+        detail = f"Released by the operator {operator}, who disabled the account."
     releases = [AccessRecord(kind=AccessKind.RELEASED, user=case, staff=by or holder, detail=detail) for case in cases]
     AccessRecord.objects.bulk_create(releases)
     Claim.objects.filter(user__in=cases, staff=holder).delete()

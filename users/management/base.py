@@ -12,7 +12,7 @@ from django.db import transaction
 from partners.management.base import Outcome, ServiceCommand, find_partner
 from users.cases import claims
 from users.models import Staff, Status, User
-from users.staff.staff import find_staff
+from users.staff.staff import acting_staff
 
 # Who may hold and erase records, in the help of commands.
 ERASER = "an active account that may decide or audits"
@@ -71,7 +71,7 @@ class StatusMoveCommand(ServiceCommand):
 
     def perform(self, *, slug: str, external_id: str, status: str, by: str, take_over: bool, **options: Any) -> Outcome:
         """Move or propose in one transaction. Raises CommandError, RefusedError."""
-        user, staff = find_user(slug, external_id), find_staff(by)
+        user, staff = find_user(slug, external_id), acting_staff(by)
         reason = {name: options[name] for name in ("reason", "reason_code")}
         with acting_on(user.pk, by=staff, take_over=take_over):
             return self.move(user=user, to_status=status, by=staff, **reason)

@@ -118,6 +118,14 @@ def find_staff(username: str) -> Staff:
         raise ValidationError(f"Staff account {username!r} not found.") from None
 
 
+def acting_staff(username: str) -> Staff:
+    """The staff account that `--by` of a command names. Raises ValidationError, also where nobody has used it yet."""
+    staff = find_staff(username)
+    if state_of(staff) == StaffState.INVITED:
+        raise ValidationError(f"Staff account {username!r} has never signed in: nobody acts in its name.")
+    return staff
+
+
 def state_of(staff: Staff) -> StaffState:
     """The account's state."""
     if not staff.is_active:

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from backoffice.exports import downloads, person_copy
 from partners.management.base import Outcome, ServiceCommand
 from users.management.base import add_by, add_user, find_user
-from users.staff.staff import find_staff
+from users.staff.staff import acting_staff
 
 
 class Command(ServiceCommand):
@@ -25,7 +25,7 @@ class Command(ServiceCommand):
         parser.add_argument("--language", choices=person_copy.LANGUAGES, default="en", help="of the page (default: en)")
 
     def perform(self, *, slug: str, external_id: str, output: str, by: str, language: str, **_: Any) -> Outcome:
-        user, staff, path = find_user(slug, external_id), find_staff(by), Path(output)
+        user, staff, path = find_user(slug, external_id), acting_staff(by), Path(output)
         if not (staff.is_active and staff.has_perms(person_copy.PERMISSIONS)):
             raise CommandError(f"{staff.get_username()} may not export users with their documents.")
         try:

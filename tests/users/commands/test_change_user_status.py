@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from partners.models import Partner
+from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.commands import outcome, printed, refusal, run
 from users.models import Staff, StatusChange, User
@@ -14,8 +15,8 @@ from users.staff.staff import create_staff
 
 @pytest.fixture
 def reviewer(db: None) -> str:
-    staff, _ = create_staff(username="rita", email="rita@example.com", role="reviewer")
-    return staff.username
+    username: str = factories.StaffFactory.create(username="rita").username
+    return username
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def test_a_move_that_is_not_allowed_changes_nothing(
 
 @pytest.mark.parametrize("role", ["viewer", "auditor", "partner-manager", "administrator"])
 def test_whose_role_does_not_decide_is_refused(decide: Decide, user: dict[str, Any], role: str) -> None:
-    create_staff(username="otto", email="otto@example.com", role=role)
+    factories.StaffFactory.create(username="otto", role=role)
     assert refusal(*decide("active", "otto")) == "otto may not decide about users."
     assert User.objects.get(pk=user["userId"]).status == "pendingCompliance"
 
@@ -96,6 +97,12 @@ def test_a_reviewer_who_left_is_refused(decide: Decide, reviewer: str) -> None:
 def test_an_account_that_is_not_staff_is_unknown(decide: Decide, reviewer: str) -> None:
     Staff.objects.filter(username=reviewer).update(is_staff=False)
     assert refusal(*decide("active", reviewer)) == f"Staff account {reviewer!r} not found."
+
+
+def test_nobody_acts_in_the_name_of_an_account_that_was_never_used(decide: Decide, user: dict[str, Any]) -> None:
+    create_staff(username="new", email="new@example.com", role="reviewer")
+    assert refusal(*decide("active", "new")) == "Staff account 'new' has never signed in: nobody acts in its name."
+    assert User.objects.get(pk=user["userId"]).status == "pendingCompliance"
 
 
 def test_an_unknown_staff_account_is_one_line(decide: Decide) -> None:

@@ -197,6 +197,8 @@ def test_disable_staff_says_how_much_it_ended(monkeypatch: pytest.MonkeyPatch) -
     }
     assert where_to(client) == "/admin/login/"
     assert not Claim.objects.filter(user=claim.user).exists()
+    released = AccessRecord.objects.get(user=claim.user, kind="released")
+    assert released.detail == "Released by the operator olivia, who disabled the account."
     entry = line("staff.disabled", staff)
     assert (entry.actor, entry.actor_kind, entry.detail["command"]) == ("olivia", "operator", "disable_staff")
 

@@ -12,7 +12,7 @@ from transactions.documents.withdrawing import find_document
 from transactions.imports.lines import LineError, created_at_of
 from transactions.models import DocumentType
 from users.management.base import add_user, find_user
-from users.staff.staff import find_staff
+from users.staff.staff import acting_staff
 
 
 class Command(ServiceCommand):
@@ -77,4 +77,4 @@ def _replacement(document_id: str | None, reason: str | None, by: str | None) ->
         return None
     if document_id is None or reason is None or by is None:
         raise CommandError("--replace, --reason and --by belong together.", returncode=2)
-    return Replacement(document=find_document(document_id), by=find_staff(by), reason=reason)
+    return Replacement(document=find_document(document_id), by=acting_staff(by), reason=reason)

@@ -4,7 +4,7 @@ from typing import Any
 from partners.management.base import Outcome, ServiceCommand
 from transactions.documents.withdrawing import find_document, withdraw
 from users.management.base import add_by
-from users.staff.staff import find_staff
+from users.staff.staff import acting_staff
 
 
 class Command(ServiceCommand):
@@ -17,7 +17,7 @@ class Command(ServiceCommand):
 
     def perform(self, *, document_id: str, reason: str, by: str, **_: Any) -> Outcome:
         document = find_document(document_id)
-        withdraw(document=document, by=find_staff(by), reason=reason, source="manage.py withdraw_document")
+        withdraw(document=document, by=acting_staff(by), reason=reason, source="manage.py withdraw_document")
         return Outcome(
             {"documentId": str(document.document_id)},
             [f"Withdrawn {document.document_id}: the partner can neither list nor download it."],

@@ -9,7 +9,7 @@ from partners.rfc_3339 import format_timestamp
 from users.management.base import ERASER, add_by, uuid_argument
 from users.models import ErasureProposal
 from users.records import erasures
-from users.staff.staff import find_staff
+from users.staff.staff import acting_staff
 
 
 class Command(ServiceCommand):
@@ -21,7 +21,7 @@ class Command(ServiceCommand):
 
     def perform(self, *, erasure: UUID, by: str, **_: Any) -> Outcome:
         try:
-            approved = erasures.approve(proposal_id=erasure, by=find_staff(by))
+            approved = erasures.approve(proposal_id=erasure, by=acting_staff(by))
         except ErasureProposal.DoesNotExist:
             raise CommandError("Erasure not found.") from None
         until = format_timestamp(approved.expires_at)

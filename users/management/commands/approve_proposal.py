@@ -7,7 +7,7 @@ from partners.management.base import Outcome, ServiceCommand
 from users.decisions import proposals
 from users.management.base import acting_on, add_by, add_take_over, uuid_argument
 from users.models import Proposal, ProposalState
-from users.staff.staff import find_staff
+from users.staff.staff import acting_staff
 
 
 class Command(ServiceCommand):
@@ -21,7 +21,7 @@ class Command(ServiceCommand):
         add_take_over(parser)
 
     def perform(self, *, proposal: Any, by: str, take_over: bool, **_: Any) -> Outcome:
-        staff = find_staff(by)
+        staff = acting_staff(by)
         try:
             user_id = Proposal.objects.get(pk=proposal).user_id
             with acting_on(user_id, by=staff, take_over=take_over):

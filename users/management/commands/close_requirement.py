@@ -8,7 +8,7 @@ from partners.management.base import Outcome, ServiceCommand
 from users.management.base import acting_on, add_by, add_take_over, uuid_argument
 from users.models import Requirement
 from users.requirements.requirements import close_requirement
-from users.staff.staff import find_staff
+from users.staff.staff import acting_staff
 
 
 class Command(ServiceCommand):
@@ -21,7 +21,7 @@ class Command(ServiceCommand):
         add_take_over(parser)
 
     def perform(self, *, requirement_id: UUID, by: str, note: str, take_over: bool, **_: Any) -> Outcome:
-        staff = find_staff(by)
+        staff = acting_staff(by)
         try:
             user_id = Requirement.objects.get(pk=requirement_id).user_id
             with acting_on(user_id, by=staff, take_over=take_over):

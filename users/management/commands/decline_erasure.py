@@ -8,7 +8,7 @@ from partners.management.base import Outcome, ServiceCommand
 from users.management.base import ERASER, add_by, uuid_argument
 from users.models import ErasureProposal
 from users.records import erasures
-from users.staff.staff import find_staff
+from users.staff.staff import acting_staff
 
 
 class Command(ServiceCommand):
@@ -21,7 +21,7 @@ class Command(ServiceCommand):
 
     def perform(self, *, erasure: UUID, reason: str, by: str, **_: Any) -> Outcome:
         try:
-            declined = erasures.decline(proposal_id=erasure, by=find_staff(by), reason=reason)
+            declined = erasures.decline(proposal_id=erasure, by=acting_staff(by), reason=reason)
         except ErasureProposal.DoesNotExist:
             raise CommandError("Erasure not found.") from None
         return Outcome({"state": declined.present_state}, ["Declined: nobody is erased."])

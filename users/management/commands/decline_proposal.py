@@ -7,7 +7,7 @@ from partners.management.base import Outcome, ServiceCommand
 from users.decisions import proposals
 from users.management.base import add_by, uuid_argument
 from users.models import Proposal
-from users.staff.staff import find_staff
+from users.staff.staff import acting_staff
 
 
 class Command(ServiceCommand):
@@ -22,7 +22,7 @@ class Command(ServiceCommand):
 
     def perform(self, *, proposal: Any, by: str, note: str, **_: Any) -> Outcome:
         try:
-            declined = proposals.decline(proposal_id=proposal, by=find_staff(by), note=note)
+            declined = proposals.decline(proposal_id=proposal, by=acting_staff(by), note=note)
         except Proposal.DoesNotExist:
             raise CommandError("Proposal not found.") from None
         return Outcome(

@@ -4,7 +4,7 @@ from typing import Any
 from partners.management.base import Outcome, ServiceCommand
 from users.management.base import ERASER, add_by, add_user, find_user
 from users.records.holds import place_hold
-from users.staff.staff import find_staff
+from users.staff.staff import acting_staff
 
 
 class Command(ServiceCommand):
@@ -17,5 +17,5 @@ class Command(ServiceCommand):
 
     def perform(self, *, slug: str, external_id: str, reason: str, by: str, **_: Any) -> Outcome:
         user = find_user(slug, external_id)
-        hold = place_hold(user_id=user.pk, by=find_staff(by), reason=reason)
+        hold = place_hold(user_id=user.pk, by=acting_staff(by), reason=reason)
         return Outcome({"holdId": str(hold.pk)}, [f"User {external_id} of {slug} is held: {hold.pk}."])

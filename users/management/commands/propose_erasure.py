@@ -5,7 +5,7 @@ from partners.management.base import Outcome, ServiceCommand, find_partner, whol
 from partners.rfc_3339 import format_timestamp
 from users.management.base import ERASER, MAX_USERS, add_by
 from users.records import erasures
-from users.staff.staff import find_staff
+from users.staff.staff import acting_staff
 
 
 class Command(ServiceCommand):
@@ -28,7 +28,7 @@ class Command(ServiceCommand):
 
     def perform(self, *, confirm: int, reason: str, partner: str | None, by: str, **_: Any) -> Outcome:
         proposal = erasures.propose(
-            by=find_staff(by), reason=reason, count=confirm, partner=find_partner(partner) if partner else None
+            by=acting_staff(by), reason=reason, count=confirm, partner=find_partner(partner) if partner else None
         )
         expires_at = format_timestamp(proposal.expires_at)
         return Outcome(

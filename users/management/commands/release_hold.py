@@ -8,7 +8,7 @@ from partners.management.base import Outcome, ServiceCommand
 from users.management.base import ERASER, add_by, uuid_argument
 from users.models import Hold
 from users.records.holds import release_hold
-from users.staff.staff import find_staff
+from users.staff.staff import acting_staff
 
 
 class Command(ServiceCommand):
@@ -21,7 +21,7 @@ class Command(ServiceCommand):
 
     def perform(self, *, hold_id: UUID, reason: str, by: str, **_: Any) -> Outcome:
         try:
-            release_hold(hold_id=hold_id, by=find_staff(by), reason=reason)
+            release_hold(hold_id=hold_id, by=acting_staff(by), reason=reason)
         except Hold.DoesNotExist:
             raise CommandError(f"There is no hold {hold_id}.") from None
         return Outcome({"holdId": str(hold_id)}, [f"Hold {hold_id} is released."])

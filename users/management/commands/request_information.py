@@ -8,7 +8,7 @@ from users.models import RequirementCode
 from users.models.columns import FIELD_NAMES
 from users.models.requirements import MAX_DUE_DAYS
 from users.requirements.requirements import DEFAULT_DUE_DAYS, open_requirement
-from users.staff.staff import find_staff
+from users.staff.staff import acting_staff
 
 
 class Command(ServiceCommand):
@@ -50,7 +50,7 @@ class Command(ServiceCommand):
         take_over: bool,
         **_: Any,
     ) -> Outcome:
-        user, staff = find_user(slug, external_id), find_staff(by)
+        user, staff = find_user(slug, external_id), acting_staff(by)
         with acting_on(user.pk, by=staff, take_over=take_over):
             requirement = open_requirement(
                 user=user,
