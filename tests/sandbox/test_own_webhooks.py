@@ -420,10 +420,12 @@ def test_no_secret_is_stored_or_logged(
     sandbox: PartnerClient, any_host: None, caplog: pytest.LogCaptureFixture
 ) -> None:
     webhook = add(sandbox)
-    new = sandbox.post(item(webhook, "/rotate-secret"), {}).json()["secret"]
-    for secret in (webhook["secret"], new):
+    rotated = sandbox.post(item(webhook, "/rotate-secret"), {}).json()
+    issued = sandbox.post("/v1/sandbox/api-keys/rotate", {}).json()
+    kept = [row.encrypted_secret for model in (WebhookSecret, ApiKey) for row in model.objects.all()]
+    for secret in (webhook["secret"], rotated["secret"], issued["secret"], issued["apiKey"]):
         assert secret not in caplog.text
-        assert not any(secret in row.encrypted_secret for row in WebhookSecret.objects.all())
+        assert not any(secret in text for text in kept)
     assert not IdempotencyRecord.objects.exists()
 
 
