@@ -29,6 +29,7 @@ from backoffice.sections.transaction_sections import SECTIONS
 from partners.evidence.keys import signing_key_id
 from users.models import AccessRecord, RequirementResponse, User, UserEvent
 from users.models.columns import camel_case
+from users.profile.labels import NOTHING
 from users.records.holds import is_held
 
 DECISION = {
@@ -83,24 +84,28 @@ _BATCH_SIZE = 250
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A list in the pack. key: its name in data.json. records: queries the rows again at each call."""
+    """A list in the pack. key: its name in data.json. records: queries the rows again at each call.
+
+    repeated: the names whose values the page shows only where they differ from the row before.
+    """
 
     key: str
     title: Any
     records: Callable[[User], Iterable[Mapping[str, Any]]]
     words: Words = field(default_factory=dict)
+    repeated: frozenset[str] = frozenset()
 
 
 def parts(attachments: Attachments | None = None) -> list[Part]:
     """Return the lists of a pack. attachments: the files of their rows that are in it."""
     return [
-        Part("statusChanges", _("Decisions"), _decisions),
+        Part("statusChanges", _("Decisions"), _decisions, repeated=frozenset({"profile"})),
         Part("decidedOn", _("Decided on this"), decided_on, _SEEN_FOR),
         Part("requirements", _("Asked of the partner"), _requirements, REQUIREMENT_WORDS),
         Part("requirementResponses", _("Answers of the partner"), answers, REQUIREMENT_WORDS),
         Part("holds", _("Holds"), lambda user: records(user.holds.order_by("created_at", "id"), _HOLD)),
         Part("notes", _("Notes"), lambda user: records(user.case_notes.order_by("id"), _NOTE)),
-        Part("history", _("Profile history"), _history),
+        Part("history", _("Profile history"), _history, repeated=frozenset(SUBMITTED)),
         Part("accesses", _("Access by staff"), lambda user: records(user.accesses.order_by("id"), _ACCESS)),
         *(
             Part(section.name, section.title, partial(section_records, section, attachments), section.words)
@@ -268,13 +273,25 @@ def _page(user: User, parts: Sequence[Part], template: str, more: Mapping[str, A
     yield before
     for part in parts:
         yield format_html('<section id="{}"><h2>{}</h2>', part.key, part.title)
-        yield from _rows(part, iter(part.records(user)))
+        rows = part.records(user)
+        yield from _rows(part, _changed(part, rows) if part.repeated else iter(rows))
         yield "</section>\n"
     yield after
 
 
 # More fields than this are listed below each other: as columns they would not fit on a page.
 MAX_COLUMNS = 6
+
+
+def _changed(part: Part, rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Leave out what is as it was in the row before; what was emptied is a dash."""
+    before: Mapping[str, Any] = {}
+    for row in rows:
+        shown = {name: one for name, one in row.items() if name not in part.repeated or before.get(name, row) != one}
+        if before:
+            shown |= {name: NOTHING for name in part.repeated & shown.keys() if shown[name] in ("", None)}
+        yield shown
+        before = row
 
 
 def _rows(part: Part, rows: Iterator[Mapping[str, Any]]) -> Iterator[str]:

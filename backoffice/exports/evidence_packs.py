@@ -1,8 +1,11 @@
 """The evidence packs of several users in one ZIP: a folder for each, an index, and one signature for all."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+import structlog
+from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.utils.translation import ngettext
@@ -15,9 +18,13 @@ from partners.evidence.keys import signing_key_id
 from users.models import AccessRecord, User
 from users.records.holds import is_held
 
+log = structlog.get_logger("users.exports")
+
 # Within EXPORT_SECONDS, four seconds for each.
 MAX_USERS = 200
-_HEADINGS = ("name", "externalId", "userId", "partner", "mode", "status", "held", "folder", "files", "faults")
+_HEADINGS = ("name", "externalId", "userId", "partner", "mode", "status", "held", "folder", "files", "faults", "unread")
+# The end of a file that could not be read to its end, as of a list that is cut off.
+_CUT_OFF = b'\n{"error":"incomplete"}\n'
 
 
 def found(users: QuerySet[User]) -> list[User]:
@@ -36,35 +43,59 @@ def _files(accesses: Sequence[AccessRecord], choice: str) -> Iterator[File]:
     attachments = Attachments(accesses[0])
     rows = list[dict[str, Any]]()
     for access in accesses:
-        # As the snapshot has the user.
-        user = User.objects.select_related("partner").get(accesses=access)
-        folder = f"{user.pk}/"
+        folder = f"{access.user_id}/"
+        row: dict[str, Any] = {"user_id": access.user_id, "folder": folder, "unread": []}
         attachments.of_rows = {}
-        for name, chunks in evidence_pack.files_of(user.pk, access, attachments):
-            yield folder + name, chunks
+        with _reading(row, "user"):
+            # As the snapshot has the user.
+            user = User.objects.select_related("partner").get(accesses=access)
+            row |= {"user": user, "is_held": is_held(user)}
+            for name, chunks in evidence_pack.files_of(user.pk, access, attachments):
+                yield folder + name, _readable(chunks, row, name)
         attached = attachments.of_rows.values()
-        rows.append(
-            {
-                "user": user,
-                "is_held": is_held(user),
-                "folder": folder,
-                "files": sum(one["file"] is not None for one in attached),
-                "faults": sum(one["fileFault"] is not None for one in attached),
-            }
-        )
+        row["files"] = sum(one["file"] is not None for one in attached)
+        row["faults"] = sum(one["fileFault"] is not None for one in attached)
+        rows.append(row)
     yield "index.csv", in_chunks(csv_file(_HEADINGS, map(_cells, rows)))
     context = {
         "access": accesses[0],
         "choice": choice,
         "rows": rows,
         "key_id": signing_key_id(),
-        "is_sandbox": any(row["user"].is_sandbox for row in rows),
+        "is_sandbox": any(row["user"].is_sandbox for row in rows if "user" in row),
     }
     page = render_to_string("backoffice/exports/evidence_index.html", context)
     yield "index.html", (page.encode(),)
 
 
+@contextmanager
+def _reading(row: dict[str, Any], name: str) -> Iterator[None]:
+    """Name in the row what of a user cannot be read, and go on: the pack has the others.
+
+    A database that does not answer, and a file that cannot be written, end the whole.
+    """
+    try:
+        # What the database refuses leaves the snapshot as it was.
+        with transaction.atomic():
+            yield
+    except (OperationalError, InterfaceError, OSError):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        # Its text may have values of the row.
+        log.error("a user could not be read", user=str(row["user_id"]), file=name, error=type(error).__name__)  # noqa: TRY400
+        row["unread"].append(name)
+
+
+def _readable(chunks: Iterable[bytes], row: dict[str, Any], name: str) -> Iterator[bytes]:
+    """The chunks of a file; one that cannot be read to its end says so there."""
+    with _reading(row, name):
+        yield from chunks
+    if name in row["unread"]:
+        yield _CUT_OFF
+
+
 def _cells(row: dict[str, Any]) -> tuple[Any, ...]:
-    user = row["user"]
-    about = (user.full_name, user.external_id, user.pk, user.partner.slug, user.partner.mode, user.status)
-    return *about, row["is_held"], row["folder"], row["files"], row["faults"]
+    user: User | None = row.get("user")
+    names = (user.full_name, user.external_id) if user else ("", "")
+    states = (user.partner.slug, user.partner.mode, user.status, row["is_held"]) if user else ("", "", "", "")
+    return *names, row["user_id"], *states, row["folder"], row["files"], row["faults"], " ".join(row["unread"])

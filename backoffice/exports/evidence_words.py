@@ -4,19 +4,23 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.template.defaultfilters import filesizeformat
+from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from backoffice.lists.cells import labelled
+from backoffice.lists.waiting_time import format_open_time
 from users.decisions.decision_basis import flag_in_words
 from users.decisions.reasons import label_of
 from users.models import AccessKind, RequirementCode, Status
 from users.models.columns import camel_case
 from users.models.statuses import StatusReason
-from users.profile.labels import LABELS, NOTHING, display_value
+from users.profile.labels import LABELS, NOTHING, display_moment, display_value
 
 Words = Mapping[str, Mapping[str, Any]]
 
@@ -27,6 +31,20 @@ _HEADINGS = {camel_case(column): label for column, label in LABELS.items()} | {
     "proposedBy": _("Proposed by"),
     "proposedAt": _("Proposed"),
     "commonMaker": _("Made, re-roled or reset both accounts within 30 days"),
+    "what": _("What"),
+    "change": _("Change"),
+    "detail": _("Detail"),
+    "requestId": _("Request ID"),
+    "userId": _("User ID"),
+    "partner": _("Partner"),
+    "mode": _("Mode"),
+    "statusSince": _("Status since"),
+    "updatedAt": _("Last changed"),
+    "version": _("Profile as of"),
+    "openSeconds": _("Case open before"),
+    "source": _("Origin"),
+    "riskFlags": _("Risk flags"),
+    "changes": _("Changes shown"),
     "from": _("From"),
     "to": _("To"),
     "reasonCode": _("Reason"),
@@ -70,9 +88,28 @@ _WORDS: Words = {
     "change": {"created": _("Created"), "changed": _("Changed")},
 }
 REQUIREMENT_WORDS: Words = {"code": dict(RequirementCode.choices), "closedByDecision": dict(Status.choices)}
+
+
+def _instant(value: datetime) -> str:
+    """A time as the back office shows it, and beside it in UTC: a download is written outside its time zone."""
+    utc = value.astimezone(UTC)
+    with timezone.override(ZoneInfo(settings.COMPLIANCE_TIME_ZONE)):
+        return f"{display_moment(value, seconds=True)} ({date_format(utc, 'DATE_FORMAT')}, {utc:%H:%M:%S} UTC)"
+
+
+def _as_of(version: str) -> str:
+    """When the profile had last changed, of a version of the user (users.decisions.changes.version_of)."""
+    try:
+        return _instant(datetime.fromisoformat(version.partition("/")[0]))
+    except ValueError:
+        return version
+
+
 _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "reasonCode": label_of,
     "sizeBytes": filesizeformat,
+    "openSeconds": format_open_time,
+    "version": _as_of,
     "file": lambda name: format_html('<a href="{}">{}</a>', name, name),
 }
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
@@ -114,11 +151,6 @@ def _mapping(value: Mapping[str, Any]) -> str:
     if value.keys() == {"currency", "amount"}:
         return f"{value['currency']} {value['amount']}"
     return " · ".join(labelled(heading(name), text(one, name)) for name, one in value.items() if one != "") or NOTHING
-
-
-def _instant(value: datetime) -> str:
-    value = value.astimezone(UTC)
-    return f"{date_format(value, 'DATE_FORMAT')}, {value:%H:%M:%S} UTC"
 
 
 # The values of lists, by the list's name, are written like this; other values are those of changes.

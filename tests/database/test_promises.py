@@ -181,6 +181,12 @@ def test_a_conversion_outside_the_contract_is_refused(user: User, column: str, v
         run(f"INSERT INTO transactions_conversion ({names}) VALUES ({marks})", *values.values())
 
 
+@pytest.mark.parametrize("born", ["infinity", "-infinity", "10000-01-01", "1899-12-31"])
+def test_a_date_of_birth_that_no_page_could_read_is_refused(user: User, born: str) -> None:
+    with pytest.raises(IntegrityError, match="user_date_of_birth_plausible"):
+        run("UPDATE users_user SET date_of_birth = %s WHERE id = %s", born, user.pk)
+
+
 def test_one_conversion_id_is_there_once_for_a_partner(user: User) -> None:
     factories.ConversionFactory.create(user=user, conversion_id="cv-1")
     with pytest.raises(IntegrityError, match="conversion_partner_id"):

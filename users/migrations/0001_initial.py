@@ -114,7 +114,7 @@ class Migration(migrations.Migration):
                     models.UniqueConstraint(fields=('id', 'partner', 'is_sandbox'), name='user_id_partner_mode'),
                     models.CheckConstraint(condition=models.Q(('status__in', ['pendingCompliance', 'active', 'rejected', 'suspended', 'closed'])), name='user_status_known'),
                     models.CheckConstraint(condition=models.Q(('external_id__length__gte', 1)), name='user_external_id_given'),
-                    models.CheckConstraint(condition=models.Q(('date_of_birth__gte', '1900-01-01')), name='user_date_of_birth_plausible'),
+                    models.CheckConstraint(condition=models.Q(('date_of_birth__gte', '1900-01-01'), ('date_of_birth__lte', '9999-12-31')), name='user_date_of_birth_plausible'),
                     models.CheckConstraint(condition=models.Q(('country__regex', '^[A-Z]{2}$')), name='user_country_code'),
                 ],
             },

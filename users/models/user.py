@@ -108,7 +108,11 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
             models.UniqueConstraint(fields=("id", "partner", "is_sandbox"), name="user_id_partner_mode"),
             models.CheckConstraint(condition=Q(status__in=Status.values), name="user_status_known"),
             models.CheckConstraint(condition=Q(external_id__length__gte=1), name="user_external_id_given"),
-            models.CheckConstraint(condition=Q(date_of_birth__gte="1900-01-01"), name="user_date_of_birth_plausible"),
+            # PostgreSQL has dates that Python cannot read: 'infinity', and those after the year 9999.
+            models.CheckConstraint(
+                condition=Q(date_of_birth__gte="1900-01-01", date_of_birth__lte="9999-12-31"),
+                name="user_date_of_birth_plausible",
+            ),
             models.CheckConstraint(condition=Q(country__regex=r"^[A-Z]{2}$"), name="user_country_code"),
         )
         indexes = (

@@ -326,9 +326,42 @@ def test_the_page_of_a_pack_is_in_words(ada: User) -> None:
     factories.add_conversions(ada, [datetime(2026, 1, 15, 9, 30, tzinfo=UTC)])
     _data, page = pack(client_as("auditor"), ada)
     assert f"<title>Evidence pack of {ada.first_name} {ada.last_name}</title>" in page
-    for words in ("CAD 100.00", "Jan. 15, 2026, 09:30:00 UTC", "Dec. 10, 1990", "Exported"):
+    for words in ("CAD 100.00", "Jan. 15, 2026, 04:30:00 EST (Jan. 15, 2026, 09:30:00 UTC)", "Dec. 10, 1990"):
         assert words in page, words
     assert "2026-01-15T" not in page
+
+
+def test_the_page_of_a_pack_says_what_a_decision_was_based_on_in_words(ada: User, api: PartnerClient) -> None:
+    reviewer = factories.StaffFactory.create(role="reviewer")
+    client_of(reviewer).get(f"/admin/cases/{ada.pk}/")
+    factories.StatusChangeFactory.create(user=ada, to_status=Status.ACTIVE, by=reviewer)
+    _data, page = pack(client_as("auditor"), ada)
+    based = page.partition('id="decidedOn"')[2].partition("</section>")[0]
+    assert re.search(r"<dt>Case open before</dt><dd>\d+ s</dd>", based)
+    assert re.search(r"<dt>Profile as of</dt><dd>[A-Z][^<]* E[SD]T \([^<]* UTC\)</dd>", based)
+    for key in ("Open seconds", "Version", "Shown", "+00:00", "Status since</dt><dd>20"):
+        assert key not in page, key
+
+
+def test_the_page_of_a_pack_shows_a_profile_only_where_it_changed(ada: User, api: PartnerClient) -> None:
+    for status in (Status.ACTIVE, Status.SUSPENDED):
+        factories.StatusChangeFactory.create(user=ada, to_status=status)
+    api.patch("/v1/users/ada", {"city": "Ottawa", "addressLine2": ""})
+    factories.StatusChangeFactory.create(user=ada, to_status=Status.ACTIVE)
+    data, page = pack(client_as("auditor"), ada)
+    sections = {
+        key: page.partition(f'<section id="{key}"')[2].partition("</section>")[0].split("<article")
+        for key in ("statusChanges", "history")
+    }
+    assert ["Profile at the time" in one for one in sections["statusChanges"][1:]] == [True, False, True]
+    assert ["Toronto" in one for one in sections["history"][1:]] == [True, *[False] * 4]
+    changed = sections["history"][4]
+    assert "Ottawa" in changed
+    assert "Engineer" not in changed
+    # A program reads it whole.
+    assert [one["profile"]["city"] for one in data["statusChanges"]] == ["Toronto", "Toronto", "Ottawa"]
+    assert len(data["history"]) == 5
+    assert all(one["occupation"] for one in data["history"])
 
 
 def test_a_pack_has_one_user_only(ada: User, create_user: Callable[..., Response]) -> None:
