@@ -1,7 +1,7 @@
 """The audit log for people: its lines in words, and in batches, newest first."""
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -15,9 +15,12 @@ from backoffice.lists.cells import labelled
 from partners.db.audit import ACTIONS, COLUMNS
 from partners.models import AuditEntry
 from partners.models.audit import EXTERNAL_ID
+from transactions.models import DocumentType
 from users.decisions.reasons import label_of, text_of
-from users.models import User
-from users.profile.labels import display_moment
+from users.models import ProposalState, RequirementCode, User
+from users.models.case import detail_in_words
+from users.profile.labels import LABELS, display_moment
+from users.staff.role_names import in_words
 
 BATCH_SIZE = 1_000
 # The lines of each kind that a search finds.
@@ -59,6 +62,29 @@ _NAMES = {
 }
 
 
+_TYPES: Mapping[str, object] = {
+    "totp": gettext_lazy("Authenticator app"),
+    "webauthn": gettext_lazy("Passkey"),
+    "recovery_codes": gettext_lazy("Recovery codes"),
+    **dict(DocumentType.choices),
+}
+# The words for codes that lines have beside the changes of columns.
+_WORDS: Mapping[str, Callable[[str], object]] = {
+    "role": in_words,
+    "roles": lambda names: ", ".join(in_words(name) for name in names.split(", ")),
+    "type": lambda code: _TYPES.get(code, code),
+    "code": lambda code: dict(RequirementCode.choices).get(code, code),
+    "state": lambda code: dict(ProposalState.choices).get(code, code),
+    "export": detail_in_words,
+}
+
+
+def _in_words(name: str, value: Any) -> object:
+    if name == "fields" and isinstance(value, list):
+        return ", ".join(str(LABELS.get(one, one)) for one in value)
+    return _WORDS[name](value) if name in _WORDS and isinstance(value, str) else value
+
+
 def action_label(action: str) -> str:
     """What was done, in words; the code of an action that this version does not know."""
     return str(ACTIONS.get(action, action))
@@ -74,7 +100,7 @@ def detail_lines(entry: AuditEntry) -> list[str]:
         # The text of the code, in English: the code says it in the reader's language.
         if detail.get("reason") == text_of(code):
             del detail["reason"]
-    return lines + [labelled(name, detail[key]) for key, name in _NAMES.items() if key in detail]
+    return lines + [labelled(name, _in_words(key, detail[key])) for key, name in _NAMES.items() if key in detail]
 
 
 def brief_detail(entry: AuditEntry, *, is_user_shown: bool) -> str:

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from backoffice.lists.cells import short_id, user_link
 from partners.models import ApiKey, AuditEntry, Partner, WebhookEndpoint
 from transactions.models import Document
-from users.models import Staff, User
+from users.models import Staff, Status, User
 
 
 class About(NamedTuple):
@@ -25,7 +25,7 @@ class About(NamedTuple):
 def objects_of(request: HttpRequest, entries: Collection[AuditEntry]) -> Mapping[str, About]:
     """The cells of the objects of these lines, by object: at most six statements, of what the reader may see."""
     objects = {entry.object for entry in entries if entry.object}
-    cells = {text: About(short_id(text) if _uuid(text) else text) for text in objects}
+    cells = {text: About(short_id(text) if _uuid(text) else _move(text)) for text in objects}
     for permission, found in (
         ("users.view_staff", _rows(Staff, "username", objects)),
         ("partners.view_partner", _rows(Partner, "slug", objects)),
@@ -51,6 +51,12 @@ def _rows(model: Any, column: str, objects: Collection[str]) -> Iterator[tuple[s
         text = str(getattr(row, column))
         url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=(row.pk,))  # noqa: SLF001
         yield text, short_id(text, url=url) if is_id else format_html('<a class="bo-link" href="{}">{}</a>', url, text)
+
+
+def _move(text: str) -> str:
+    """A move that an approval rule is about, in words; any other text as it is."""
+    statuses = text.split(" → ")
+    return " → ".join(str(Status(one).label) for one in statuses) if set(statuses) <= set(Status) else text
 
 
 def _uuid(text: str) -> UUID | None:

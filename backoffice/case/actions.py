@@ -60,6 +60,7 @@ class CaseAction(View):
         """Do it and say so, or show the case with what was sent and why nothing was done."""
         self.form = self.get_form()
         if not self.form.is_valid() and not self.rule_comes_first:
+            self._focus_error()
             return self.show_again(HTTPStatus.UNPROCESSABLE_ENTITY)
         try:
             with convert_lock_timeout():
@@ -71,6 +72,12 @@ class CaseAction(View):
         except User.DoesNotExist:
             raise Http404 from None
         return self.succeed(done)
+
+    def _focus_error(self) -> None:
+        """Have the first text that was refused take the focus; of several choices each would."""
+        refused = (self.form.fields[name].widget for name in self.form.errors if name in self.form.fields)
+        for widget in [one for one in refused if isinstance(one, forms.Textarea)][:1]:
+            widget.attrs["autofocus"] = True
 
     def get_form(self) -> Any:
         """The form that was sent."""

@@ -44,8 +44,7 @@ def case_context(request: HttpRequest, user: User, *, refusal: object = None, **
     count = _timeline_length(request.GET.get("timeline", ""))
     return {
         **admin.site.each_context(request),
-        # The browser's history keeps it: no personal data.
-        "title": _("Case %(id)s") % {"id": str(user.pk)[:8]},
+        "title": f"{user.full_name} · {_('Case %(id)s') % {'id': str(user.pk)[:8]}}",
         "queue_url": url_for(QUEUE, user),
         "groups": list(_groups(user, sees_identity=sees_identity)),
         "sections": [_section(section, user) for section in SECTIONS if reader.has_perm(section.permission)],

@@ -155,6 +155,7 @@ def preview(form: AskForm) -> dict[str, Any]:
     return {
         "as_json": {name: field.to_representation(field.get_attribute(requirement)) for name, field in shown.items()},
         "meaning": meaning_of(template) if requirement.message == template.message else "",
+        "due_at": due_at,
         "code_label": RequirementCode(asked["code"]).label,
         "field_labels": [LABELS[column] for column in columns],
     }

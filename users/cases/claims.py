@@ -16,6 +16,7 @@ from partners.db.history_context import PRESENT
 from partners.refusals import RefusedError
 from users.cases.modes import live
 from users.models import AccessKind, AccessRecord, Claim, Proposal, Staff, Status, User
+from users.models.case import BACK_TO_WHO_ASKED
 
 PERMISSION = "users.claim_user"
 # After this time others may release a claim too.
@@ -134,9 +135,7 @@ def give_back(*, user: User, staff: Staff, asked_at: datetime) -> None:
     if last is None or last.kind != AccessKind.CLAIMED:
         return
     if statements.fetch_one(_CLAIM, (user.pk, staff.pk)) is not None:
-        AccessRecord.objects.create(
-            kind=AccessKind.CLAIMED, user=user, staff=staff, detail="Back to who asked: the partner has answered."
-        )
+        AccessRecord.objects.create(kind=AccessKind.CLAIMED, user=user, staff=staff, detail=BACK_TO_WHO_ASKED)
 
 
 def holder(user: User) -> Staff | None:

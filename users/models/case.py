@@ -1,6 +1,8 @@
 """Cases: the lists of users who wait, claims, and the access log."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from django.db import models
 from django.db.models import Q
@@ -106,6 +108,21 @@ class Page(models.TextChoices):
     HISTORY = "history", _("Profile history.")
 
 
+BACK_TO_WHO_ASKED = "Back to the person who asked: the partner has answered."
+# Details that are recorded in English, whoever acts.
+_DETAILS: Mapping[str, Any] = {
+    Page.HISTORY.value: Page.HISTORY.label,
+    BACK_TO_WHO_ASKED: _("Back to the person who asked: the partner has answered."),
+    "Evidence pack": _("Evidence pack"),
+    "Person's copy": _("Person's copy"),
+}
+
+
+def detail_in_words(detail: str) -> str:
+    """A recorded detail in the reader's language where it is one of the fixed ones; any other is as it was recorded."""
+    return str(_DETAILS.get(detail, detail))
+
+
 class AccessRecord(models.Model):
     """An access of staff to a user's data. Never updated or deleted."""
 
@@ -149,5 +166,5 @@ class AccessRecord(models.Model):
 
     @property
     def detail_text(self) -> str:
-        """The detail in the reader's language where it is the name of a page; any other is as it was recorded."""
-        return str(Page(self.detail).label) if self.detail in Page.values else self.detail
+        """The detail, see detail_in_words."""
+        return detail_in_words(self.detail)

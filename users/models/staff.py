@@ -28,7 +28,7 @@ class Staff(AbstractUser):
     """An account of the back office; never a partner's user."""
 
     # True while another person may know the password: the login then asks for a new one.
-    password_is_one_time = models.BooleanField(default=False, db_default=False, editable=False)
+    password_is_one_time = models.BooleanField(_("one-time password"), default=False, db_default=False, editable=False)
 
     # One with a password while STAFF_PASSWORD_LOGIN is false: `create_staff --emergency`.
     is_emergency = models.BooleanField(_("emergency account"), default=False, db_default=False, editable=False)

@@ -27,6 +27,16 @@ LABELS: Mapping[str, Any] = {
     for column in ("external_id", *READING_ORDER, "status")
 }
 NOTHING = "–"
+# Those of Canada have French names, which the library does not know.
+_PROVINCES = {
+    "BC": gettext_lazy("British Columbia"),
+    "NB": gettext_lazy("New Brunswick"),
+    "NL": gettext_lazy("Newfoundland and Labrador"),
+    "NS": gettext_lazy("Nova Scotia"),
+    "NT": gettext_lazy("Northwest Territories"),
+    "PE": gettext_lazy("Prince Edward Island"),
+    "QC": gettext_lazy("Quebec"),
+}
 # The zones of Canada, which have names of their own in French; others keep theirs.
 _ZONES = {
     "NST": pgettext_lazy("time zone", "NST"),
@@ -70,7 +80,8 @@ def display_moment(value: datetime, *, seconds: bool = False) -> str:
 
 def display_province(country: str, stored: str) -> str:
     """A stored province: its name, where that is known, and its code."""
-    name = subdivision_name(country, stored)
+    name = str(_PROVINCES.get(stored, "")) if country == "CA" else ""
+    name = name or subdivision_name(country, stored)
     return f"{name} ({stored})" if name else display_value("province", stored)
 
 

@@ -21,6 +21,7 @@ from backoffice.audit import audit_log, entries
 from backoffice.audit.objects import objects_of
 from partners.models import ApiKey, AuditEntry, Partner
 from tests import factories
+from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import PartnerClient
 from tests.support.commands import outcome, printed
 from tests.support.plans import UNORDERED, nodes, planning_without
@@ -28,6 +29,7 @@ from tests.support.staff import client_as, client_of
 from tests.users.staff_login.test_login import enrolled, inside
 from tests.users.staff_login.test_reauthentication import confirm, grow_stale
 from transactions.documents.withdrawing import withdraw
+from users.models import RequirementCode
 from users.requirements.requirements import close_requirement
 
 # pghistory makes them.
@@ -251,6 +253,34 @@ def test_sign_ins() -> None:
     assert latest().action == "signIn.succeeded"
     client.post("/admin/account/logout/")
     assert latest().action == "signIn.ended"
+
+
+@pytest.mark.parametrize(
+    ("detail", "line"),
+    [
+        ({"role": "partner-manager"}, "role: Partner manager"),
+        ({"roles": "auditor, viewer"}, "roles: Auditor, Viewer"),
+        ({"roles": "–"}, "roles: –"),
+        ({"type": "totp"}, "type: Authenticator app"),
+        ({"type": "webauthn"}, "type: Passkey"),
+        ({"type": "taxSlip"}, "type: Tax slip"),
+        ({"code": "addressUnclear"}, f"code: {RequirementCode.ADDRESS_UNCLEAR.label}"),
+        ({"fields": ["address_line1", "postal_code"]}, "fields: Address, Postal code"),
+        ({"state": "declined"}, "state: Declined"),
+        ({"export": "Evidence pack"}, "export: Evidence pack"),
+        ({"changes": {"password_is_one_time": [False, True]}}, "one-time password: no → yes"),
+        ({"changes": {"status": ["pendingCompliance", "active"]}}, "status: Pending compliance → Active"),
+    ],
+)
+def test_a_line_is_in_words(detail: dict[str, Any], line: str) -> None:
+    assert entries.detail_lines(AuditEntry(detail=detail)) == [line]
+
+
+def test_a_rule_is_about_a_move_in_words() -> None:
+    with no_rules_left():
+        set_rule("always")
+    page = client_as("auditor").get("/admin/partners/auditentry/").content.decode()
+    assert "Pending compliance → Active" in page
 
 
 @pytest.mark.parametrize(

@@ -149,11 +149,11 @@ def test_the_header_shows_name_status_partner_and_ids(user: User) -> None:
         assert shown in page
 
 
-def test_the_title_has_no_personal_data(user: User) -> None:
+def test_the_title_names_the_person_and_the_case(user: User) -> None:
     page = page_of(client_as("reviewer"), user)
     title = re.search(r"<title>(.*?)</title>", page, re.DOTALL)
     assert title
-    assert "Ada" not in title[1]
+    assert user.full_name in title[1]
     assert str(user.pk)[:8] in title[1]
 
 

@@ -131,6 +131,12 @@ def test_a_second_step_is_of_one_person_and_one_user_and_lasts_fifteen_minutes(
     assert ask(client, user, step="send", confirmed=signed).status_code == 302
 
 
+def test_the_second_step_says_when_the_answer_is_due_in_the_time_zone_of_the_page(client: Client, user: User) -> None:
+    shown = ask(client, user).content.decode().partition('class="case-preview"')[2].partition("</dialog>")[0]
+    assert re.search(r"<code>\d{4}-\d\d-\d\dT[0-9:.]+Z</code>", shown)
+    assert re.search(r"due\s+<time[^>]*>[A-Z][^<]* E[SD]T</time>", shown)
+
+
 def test_the_second_step_can_be_edited(client: Client, user: User) -> None:
     response = ask(client, user, step="edit", code="emailUnclear", fields_asked=["email"])
     page = response.content.decode()
@@ -155,7 +161,10 @@ def test_each_code_has_a_template_that_may_be_sent(client: Client, user: User, c
 def test_a_word_that_tells_of_a_suspicion_is_refused_in_both_steps(client: Client, user: User, step: str) -> None:
     response = ask(client, user, step=step, message="We suspended it for fraud.")
     assert response.status_code == 422
-    assert "The partner must not learn of a suspicion: leave out" in unescape(response.content.decode())
+    page = unescape(response.content.decode())
+    assert "The partner must not learn of a suspicion: leave out" in page
+    # It is the only element that asks for the focus.
+    assert re.findall(r"<(\w+)[^>]* autofocus", page.partition('<article class="case"')[2]) == ["textarea"]
     assert not Requirement.objects.exists()
 
 
