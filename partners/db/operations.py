@@ -1,42 +1,12 @@
-"""Operations of migrations: functions, which lie in `.sql` files beside the models, triggers, storage parameters."""
+"""Operations of migrations: triggers, storage parameters."""
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.migrations.operations import RunSQL
 from django.db.migrations.operations.base import Operation
 from pgtrigger.compiler import Trigger
 from pgtrigger.migrations import AddTrigger
-
-
-class CreateFunctions(Operation):
-    """Creates the functions of a file, or brings them up to date. Rolling back leaves them.
-
-    places: what the file's places in braces are filled with, called when the migration runs.
-    """
-
-    reversible = True
-
-    def __init__(self, file: Path, places: Callable[[], Mapping[str, str]] = dict) -> None:
-        self.file, self.places = file, places
-
-    def state_forwards(self, app_label: str, state: Any) -> None:
-        """Models have no part in it."""
-
-    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """Read the file and run it."""
-        text = self.file.read_text()
-        for name, value in self.places().items():
-            text = text.replace(f"{{{name}}}", value)
-        schema_editor.execute(text, params=None)
-
-    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
-        """The former version's triggers may call them too."""
-
-    def describe(self) -> str:
-        """For the output of `migrate`."""
-        return f"Create the functions of {self.file.name}"
 
 
 class AddTriggers(Operation):

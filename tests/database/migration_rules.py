@@ -17,14 +17,14 @@ from django.db.models.fields import NOT_PROVIDED
 from django.db.models.functions import Now
 from pgtrigger.migrations import AddTrigger, RemoveTrigger
 
-from partners.db.operations import AddTriggers, CreateFunctions
+from partners.db.operations import AddTriggers
 
 # None of them holds a lock for longer than it takes to write to the catalogue.
 SHORT = (
     *(migrations.CreateModel, migrations.AlterModelOptions, migrations.AlterModelManagers, migrations.RemoveField),
     *(migrations.RemoveConstraint, migrations.DeleteModel),
     *(AddIndexConcurrently, RemoveIndexConcurrently, AddConstraintNotValid, ValidateConstraint),
-    *(AddTrigger, AddTriggers, RemoveTrigger, CreateFunctions),
+    *(AddTrigger, AddTriggers, RemoveTrigger),
 )
 SHORT_SQL = re.compile(
     r"ALTER TABLE \w+ (SET|RESET) \([^()]*\)|ALTER TABLE \w+ ADD CONSTRAINT .* NOT VALID|ALTER TABLE \w+ VALIDATE .*"
