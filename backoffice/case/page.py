@@ -1,12 +1,16 @@
 """The template context of the case page, from a bounded number of statements."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from backoffice.access import staff_of
@@ -17,8 +21,7 @@ from backoffice.case.requirement_panel import requirements_of
 from backoffice.case.timeline import MAX_SHOWN, MORE, SHOWN, timeline
 from backoffice.list_urls import QUEUE, url_for
 from backoffice.lists.waiting_time import age_of
-from backoffice.sections.sections import Section
-from backoffice.sections.transaction_sections import SECTIONS
+from transactions.models import Conversion, Document
 from users.decisions import compliance
 from users.decisions.approval_rules import approvals_of
 from users.decisions.changes import Changes, FieldChange, version_of
@@ -29,7 +32,7 @@ from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.profile.labels import GROUPS, LABELS, display_birth_date, display_province, display_value
 from users.requirements import requirements
 
-SECTION_ROWS = 5
+LISTED_ROWS = 5
 _HIDDEN_WHERE_EMPTY = {"address_line2"}
 
 
@@ -47,7 +50,7 @@ def case_context(request: HttpRequest, user: User, *, refusal: object = None, **
         "title": f"{user.full_name} · {_('Case %(id)s') % {'id': str(user.pk)[:8]}}",
         "queue_url": url_for(QUEUE, user),
         "groups": list(_groups(user, sees_identity=sees_identity)),
-        "sections": [_section(section, user) for section in SECTIONS if reader.has_perm(section.permission)],
+        "lists": list(_lists(user, reader)),
         "refusal": refusal,
         "note_form": sent.get("note_form") or NoteForm(),
         "timeline": timeline(user, reader, count=count),
@@ -158,7 +161,41 @@ def _timeline_length(text: str) -> int:
     return max(SHOWN, min(int(text), MAX_SHOWN)) if is_number else SHOWN
 
 
-def _section(section: Section, user: User) -> dict[str, Any]:
+def _lists(user: User, reader: Staff) -> Iterator[dict[str, Any]]:
+    """The user's latest conversions and documents, whichever the reader may see."""
+    if reader.has_perm("transactions.view_conversion"):
+        yield {
+            "title": _("Conversions"),
+            "headings": (_("when"), _("from"), _("to"), _("rate"), _("conversion ID")),
+            "changelist": "admin:transactions_conversion_changelist",
+            **_latest(user.conversions.all(), _conversion_cells),
+        }
+    if reader.has_perm("transactions.view_document"):
+        yield {
+            "title": _("Documents"),
+            "headings": (_("when"), _("type"), _("title"), _("size"), ""),
+            "changelist": "admin:transactions_document_changelist",
+            **_latest(user.documents.select_related("withdrawal"), _document_cells),
+        }
+
+
+def _latest(rows: QuerySet[Any], cells: Callable[[Any], Sequence[Any]]) -> dict[str, Any]:
     # One row more than shown tells whether there are more.
-    rows = section.latest(user, SECTION_ROWS + 1)
-    return {"section": section, "rows": rows[:SECTION_ROWS], "has_more": len(rows) > SECTION_ROWS}
+    latest = list(map(cells, rows.order_by("-created_at", "-tiebreak")[: LISTED_ROWS + 1]))
+    return {"rows": latest[:LISTED_ROWS], "has_more": len(latest) > LISTED_ROWS}
+
+
+def _conversion_cells(row: Conversion) -> Sequence[Any]:
+    amounts = (f"{row.from_amount:f} {row.from_currency}", f"{row.to_amount:f} {row.to_currency}", f"{row.rate:f}")
+    return (row.created_at, *amounts, row.conversion_id)
+
+
+def _document_cells(row: Document) -> Sequence[Any]:
+    page = reverse("admin:transactions_document_change", args=(row.pk,))
+    return (
+        row.created_at,
+        row.get_type_display(),
+        format_html('<a class="bo-link" href="{}">{}</a>', page, row.title),
+        filesizeformat(row.size_bytes),
+        _("withdrawn") if hasattr(row, "withdrawal") else "",
+    )

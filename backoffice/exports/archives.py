@@ -14,9 +14,9 @@ from typing import IO, Any
 from django.utils.translation import gettext as _
 
 from backoffice.exports.downloads import CHUNK_BYTES
-from backoffice.sections.sections import AttachedFile, Section, UnreadableFileError
+from backoffice.exports.transactions import AttachedFile, UnreadableFileError
 from partners.evidence import keys
-from users.models import AccessRecord, User
+from users.models import AccessRecord
 
 # All documents in one archive have at most so many bytes: within EXPORT_SECONDS, 0.6 MB a second.
 MAX_FILES_BYTES = 512 * 1024 * 1024
@@ -86,28 +86,25 @@ def _verification(sums: Mapping[str, str], about: str) -> Iterator[File]:
 
 
 class Attachments:
-    """The files of rows, such as documents, in an archive.
+    """The documents' files in an archive.
 
-    of_rows: by the id of the row to which a file belongs, what its record has in the archive: `file`, the name in the
-    user's folder, and `fileFault`, why it is not there or not whole.
+    of_documents: by the document's id, what its record has in the archive: `file`, the name in the user's folder, and
+    `fileFault`, why it is not there or not whole.
     """
 
     def __init__(self, access: AccessRecord, *, is_for_person: bool = False) -> None:
         """is_for_person: has the files whatever the exporter may download."""
-        self._access, self._is_for_person = access, is_for_person
+        self.request_id = access.request_id
+        self._may_download = is_for_person or access.staff.has_perm("transactions.download_document")
         self._left = MAX_FILES_BYTES
-        self.of_rows = dict[str, Mapping[str, Any]]()
+        self.of_documents = dict[str, Mapping[str, Any]]()
 
-    def files(self, section: Section, user: User) -> Iterator[File]:
-        """Yield the files of a section, if the exporter may download them.
+    def files(self, documents: Iterable[AttachedFile]) -> Iterator[File]:
+        """Yield the files of these documents, if the exporter may download them.
 
         A file that cannot be read is left out; one that fails later ends there.
         """
-        if section.files is None:
-            return
-        if not self._is_for_person and not self._access.staff.has_perm(section.files_permission):
-            return
-        for file in section.files(user, self._access.request_id):
+        for file in documents if self._may_download else ():
             if file.size_bytes > self._left:
                 self._add(file, None, TOO_LARGE)
                 continue
@@ -129,4 +126,4 @@ class Attachments:
             self._add(file, file.name, error.code)
 
     def _add(self, file: AttachedFile, name: str | None, fault: str | None) -> None:
-        self.of_rows[file.row_id] = {"file": name, "fileFault": fault}
+        self.of_documents[file.document_id] = {"file": name, "fileFault": fault}

@@ -24,8 +24,13 @@ from backoffice.exports.archives import NO_FILE, Attachments, File
 from backoffice.exports.downloads import in_chunks
 from backoffice.exports.evidence_words import REQUIREMENT_WORDS, Words, heading, text
 from backoffice.exports.records import SUBMITTED, USER, Record, dump, records
-from backoffice.sections.sections import Section
-from backoffice.sections.transaction_sections import SECTIONS
+from backoffice.exports.transactions import (
+    CONVERSION_WORDS,
+    DOCUMENT_WORDS,
+    conversion_records,
+    document_files,
+    document_records,
+)
 from partners.evidence.keys import signing_key_id
 from users.models import AccessRecord, RequirementResponse, User, UserEvent
 from users.models.columns import camel_case
@@ -107,10 +112,8 @@ def parts(attachments: Attachments | None = None) -> list[Part]:
         Part("notes", _("Notes"), lambda user: records(user.case_notes.order_by("id"), _NOTE)),
         Part("history", _("Profile history"), _history, repeated=frozenset(SUBMITTED)),
         Part("accesses", _("Access by staff"), lambda user: records(user.accesses.order_by("id"), _ACCESS)),
-        *(
-            Part(section.name, section.title, partial(section_records, section, attachments), section.words)
-            for section in SECTIONS
-        ),
+        Part("conversions", _("Conversions"), conversion_records, CONVERSION_WORDS),
+        Part("documents", _("Documents"), partial(with_files, document_records, attachments), DOCUMENT_WORDS),
     ]
 
 
@@ -188,11 +191,13 @@ def _history(user: User) -> Iterator[Record]:
         yield event | {"change": change, "by": event["by"] or {}}
 
 
-def section_records(section: Section, attachments: Attachments | None, user: User) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of a section, each with the name of its file in the pack, if it has any."""
-    attached = attachments.of_rows if attachments and section.files else None
-    for record in section.records(user):
-        yield record if attached is None else {**record, **attached.get(record[section.file_key], NO_FILE)}
+def with_files(
+    documents: Callable[[User], Iterable[Record]], attachments: Attachments | None, user: User
+) -> Iterator[Record]:
+    """Yield the records of documents, each with the name of its file in the pack."""
+    for record in documents(user):
+        file = attachments.of_documents.get(record["documentId"], NO_FILE) if attachments else {}
+        yield {**record, **file}
 
 
 def archive(user_id: UUID, access: AccessRecord) -> Iterator[bytes]:
@@ -213,8 +218,7 @@ def files_of(user_id: UUID, access: AccessRecord, attachments: Attachments) -> I
     user = User.objects.get(pk=user_id)
     [profile] = records(User.objects.filter(pk=user_id), USER)
     # First, so that the page can say which files are missing.
-    for section in SECTIONS:
-        yield from attachments.files(section, user)
+    yield from attachments.files(document_files(user, attachments.request_id))
     head = {
         "exportedAt": access.created_at,
         "exportedBy": access.staff.get_username(),

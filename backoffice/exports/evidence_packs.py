@@ -45,14 +45,14 @@ def _files(accesses: Sequence[AccessRecord], choice: str) -> Iterator[File]:
     for access in accesses:
         folder = f"{access.user_id}/"
         row: dict[str, Any] = {"user_id": access.user_id, "folder": folder, "unread": []}
-        attachments.of_rows = {}
+        attachments.of_documents = {}
         with _reading(row, "user"):
             # As the snapshot has the user.
             user = User.objects.select_related("partner").get(accesses=access)
             row |= {"user": user, "is_held": is_held(user)}
             for name, chunks in evidence_pack.files_of(user.pk, access, attachments):
                 yield folder + name, _readable(chunks, row, name)
-        attached = attachments.of_rows.values()
+        attached = attachments.of_documents.values()
         row["files"] = sum(one["file"] is not None for one in attached)
         row["faults"] = sum(one["fileFault"] is not None for one in attached)
         rows.append(row)

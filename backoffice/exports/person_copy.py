@@ -15,10 +15,16 @@ from django.utils.translation import gettext as _
 
 from backoffice.exports import archives
 from backoffice.exports.archives import Attachments, File
-from backoffice.exports.evidence_pack import Part, answers, section_records, written
+from backoffice.exports.evidence_pack import Part, answers, with_files, written
 from backoffice.exports.evidence_words import REQUIREMENT_WORDS
 from backoffice.exports.records import SUBMITTED, Record, records
-from backoffice.sections.transaction_sections import CONVERSIONS, ISSUED_DOCUMENTS
+from backoffice.exports.transactions import (
+    CONVERSION_WORDS,
+    DOCUMENT_WORDS,
+    conversion_records,
+    issued_document_files,
+    issued_document_records,
+)
 from users.models import AccessKind, AccessRecord, Staff, User, UserEvent
 from users.models.columns import camel_case
 from users.models.statuses import Status, status_reason
@@ -48,10 +54,8 @@ def parts(attachments: Attachments | None = None) -> list[Part]:
         Part("profileChanges", _("Profile history"), _profile_changes),
         Part("requirements", _("Asked of the partner"), _requirements, REQUIREMENT_WORDS),
         Part("requirementResponses", _("Answers of the partner"), _responses, REQUIREMENT_WORDS),
-        *(
-            Part(section.name, section.title, partial(section_records, section, attachments), section.words)
-            for section in (CONVERSIONS, ISSUED_DOCUMENTS)
-        ),
+        Part("conversions", _("Conversions"), conversion_records, CONVERSION_WORDS),
+        Part("documents", _("Documents"), partial(with_files, issued_document_records, attachments), DOCUMENT_WORDS),
     ]
 
 
@@ -73,7 +77,7 @@ def archive(user_id: UUID, access: AccessRecord, language: str) -> Iterator[byte
 def _files(user_id: UUID, access: AccessRecord) -> Iterator[File]:
     user = User.objects.get(pk=user_id)
     attachments = Attachments(access, is_for_person=True)
-    yield from attachments.files(ISSUED_DOCUMENTS, user)
+    yield from attachments.files(issued_document_files(user, access.request_id))
     [about] = records(User.objects.filter(pk=user_id), _PROFILE | SUBMITTED)
     profile = about | {"status": user.status, "statusReason": status_reason(user.status, user.status_reason_code)}
     yield from written(

@@ -9,8 +9,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from backoffice.case import page
-from backoffice.sections.sections import Section
-from backoffice.sections.transaction_sections import conversion_records
+from backoffice.exports.transactions import conversion_records
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of
@@ -186,17 +185,15 @@ def test_the_latest_conversions_are_shown_with_a_link_to_all(user: User) -> None
     assert len(client.get(link[1]).context["cl"].result_list) == 7
 
 
-def test_a_section_needs_its_permission(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    secret = Section("x", "Top secret", "users.add_staff", ("a",), lambda *_: [("b",)], lambda _: [], "admin:index")
-    monkeypatch.setattr(page, "SECTIONS", [secret])
-    assert "Top secret" not in page_of(client_as("reviewer"), user)
-    assert "Top secret" in page_of(client_as("superuser"), user)
+@pytest.mark.parametrize(("role", "titles"), [("viewer", ["Conversions", "Documents"]), ("administrator", [])])
+def test_a_list_needs_its_permission(user: User, role: str, titles: list[str]) -> None:
+    assert [one["title"] for one in page._lists(user, factories.StaffFactory.create(role=role))] == titles
 
 
 def test_the_evidence_pack_has_the_conversions_as_the_api_represents_them(
     user: User, api: PartnerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("backoffice.sections.transaction_sections.MAX_ROWS", 3)
+    monkeypatch.setattr("backoffice.exports.transactions.MAX_ROWS", 3)
     factories.add_conversions(user, [NOON, NOON, NOON, NOON + timedelta(hours=1), NOON - timedelta(hours=1)])
     assert list(conversion_records(user)) == api.get("/v1/users/ada/transactions").json()["items"]
 
@@ -204,8 +201,8 @@ def test_the_evidence_pack_has_the_conversions_as_the_api_represents_them(
 def test_the_claim_is_shown(user: User) -> None:
     holder = factories.StaffFactory.create(role="reviewer")
     Claim.objects.create(user=user, staff=holder)
-    page = page_of(client_as("auditor"), user)
-    assert f"<strong>{holder.username}</strong> has claimed this case" in page
+    text = page_of(client_as("auditor"), user)
+    assert f"<strong>{holder.username}</strong> has claimed this case" in text
     assert "/release/" in page_of(client_of(holder), user)
     assert "/claim/" not in page_of(client_of(holder), user)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from backoffice.sections.transaction_sections import document_records
+from backoffice.exports.transactions import document_records
 from partners.models import Event
 from tests.factories import NOON, StaffFactory
 from tests.support.client import PartnerClient, Response

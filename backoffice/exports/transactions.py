@@ -1,17 +1,13 @@
-"""A user's conversions and documents on the case page and in the evidence pack."""
+"""A user's conversions and documents in an evidence pack and in the person's copy, with the documents' files."""
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
-from django.template.defaultfilters import filesizeformat
-from django.urls import reverse
-from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from backoffice.sections.sections import AttachedFile, Section, UnreadableFileError
+from backoffice.exports.evidence_words import Words
 from partners.rfc_3339 import format_timestamp
 from transactions import keyset
 from transactions.documents.downloads import DocumentError, DocumentProblem, file_chunks
@@ -19,6 +15,29 @@ from transactions.documents.file_types import EXTENSIONS, UNKNOWN
 from transactions.keyset import MAX_ROWS
 from transactions.models import Document, DocumentType, DocumentWithdrawal
 from users.models import User
+
+CONVERSION_WORDS: Words = {"type": {"conversion": _("Conversion")}}
+DOCUMENT_WORDS: Words = {
+    "type": dict(DocumentType.choices),
+    "fileFault": {**dict(DocumentProblem.choices), "too large": _("The files together exceed the limit of a pack")},
+}
+
+
+class UnreadableFileError(Exception):
+    """A file cannot be read whole. code: why, without anything personal."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class AttachedFile(NamedTuple):
+    """The file of a document. chunks: its bytes; raises UnreadableFileError."""
+
+    document_id: str
+    name: str
+    size_bytes: int
+    chunks: Callable[[], Iterator[bytes]]
 
 
 def _all_rows(query: keyset.KeysetRows[Any], user: User) -> Iterator[Any]:
@@ -31,39 +50,12 @@ def _all_rows(query: keyset.KeysetRows[Any], user: User) -> Iterator[Any]:
         rows = query.fetch(owner, keyset.position(following[0]), MAX_ROWS) if following else []
 
 
-def _conversion_cells(user: User, count: int) -> list[tuple[Any, ...]]:
-    return [
-        (
-            row.created_at,
-            f"{row.from_amount:f} {row.from_currency}",
-            f"{row.to_amount:f} {row.to_currency}",
-            f"{row.rate:f}",
-            row.conversion_id,
-        )
-        for row in user.conversions.order_by("-created_at", "-tiebreak")[:count]
-    ]
-
-
 def conversion_records(user: User) -> Iterator[dict[str, Any]]:
     """All conversions of a user as the API represents them, newest first."""
     # Imported late: DRF would slow the start of every command.
     from transactions.api.serializers import ConversionSerializer  # noqa: PLC0415
 
     return map(ConversionSerializer().to_representation, _all_rows(keyset.CONVERSIONS, user))
-
-
-def _document_cells(user: User, count: int) -> list[tuple[Any, ...]]:
-    link = '<a class="bo-link" href="{}">{}</a>'
-    return [
-        (
-            row.created_at,
-            row.get_type_display(),
-            format_html(link, reverse("admin:transactions_document_change", args=(row.pk,)), row.title),
-            filesizeformat(row.size_bytes),
-            _("withdrawn") if hasattr(row, "withdrawal") else "",
-        )
-        for row in user.documents.select_related("withdrawal").order_by("-created_at", "-tiebreak")[:count]
-    ]
 
 
 def document_records(user: User) -> Iterator[dict[str, Any]]:
@@ -103,7 +95,7 @@ def issued_document_files(user: User, request_id: str) -> Iterator[AttachedFile]
 def _files(documents: QuerySet[Document], request_id: str) -> Iterator[AttachedFile]:
     for document in documents.order_by("-created_at", "-tiebreak").iterator():
         yield AttachedFile(
-            row_id=str(document.document_id),
+            document_id=str(document.document_id),
             name=f"documents/{document.document_id}{EXTENSIONS.get(document.content_type, EXTENSIONS[UNKNOWN])}",
             size_bytes=document.size_bytes,
             chunks=partial(_file_chunks, document, request_id),
@@ -115,34 +107,3 @@ def _file_chunks(document: Document, request_id: str) -> Iterator[bytes]:
         yield from file_chunks(document, request_id=request_id)
     except DocumentError as error:
         raise UnreadableFileError(error.problem.value) from None
-
-
-CONVERSIONS = Section(
-    name="conversions",
-    title=_("Conversions"),
-    permission="transactions.view_conversion",
-    headings=(_("when"), _("from"), _("to"), _("rate"), _("conversion ID")),
-    latest=_conversion_cells,
-    records=conversion_records,
-    changelist="admin:transactions_conversion_changelist",
-    words={"type": {"conversion": _("Conversion")}},
-)
-DOCUMENTS = Section(
-    name="documents",
-    title=_("Documents"),
-    permission="transactions.view_document",
-    headings=(_("when"), _("type"), _("title"), _("size"), ""),
-    latest=_document_cells,
-    records=document_records,
-    changelist="admin:transactions_document_changelist",
-    files=document_files,
-    files_permission="transactions.download_document",
-    file_key="documentId",
-    words={
-        "type": dict(DocumentType.choices),
-        "fileFault": {**dict(DocumentProblem.choices), "too large": _("The files together exceed the limit of a pack")},
-    },
-)
-SECTIONS = (CONVERSIONS, DOCUMENTS)
-# The partner has them without those that were withdrawn.
-ISSUED_DOCUMENTS = replace(DOCUMENTS, records=issued_document_records, files=issued_document_files)
