@@ -23,6 +23,7 @@ from tests.support.staff import client_as, client_of
 from tests.users.staff_login.test_login import enrolled, inside
 from tests.users.staff_login.test_reauthentication import confirm, grow_stale
 from users.models import AccessRecord, Status, User
+from users.records import holds
 from users.records.holds import place_hold
 
 PACKS = "/admin/exports/packs/"
@@ -110,7 +111,7 @@ def test_a_user_who_cannot_be_read_is_named_and_the_others_are_there(
 
 def test_a_user_whose_row_cannot_be_read_is_named_by_the_id(users: list[User], monkeypatch: pytest.MonkeyPatch) -> None:
     odd, whole = users
-    held = evidence_packs.is_held
+    held = holds.is_held
 
     def is_held(user: User) -> bool:
         if user == odd:
