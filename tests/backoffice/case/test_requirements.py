@@ -512,7 +512,7 @@ def test_a_case_comes_back_to_who_asked_last_once_all_is_answered(
     factories.answer(first)
     assert claims.holder(user) == reviewer
     record = user.accesses.filter(kind="claimed").latest("id")
-    assert (record.staff, record.detail) == (reviewer, "Back to who asked: the partner has answered.")
+    assert (record.staff, record.detail) == (reviewer, "Back to the person who asked: the partner has answered.")
     # A further note changes nothing.
     factories.answer(first)
     assert user.accesses.filter(kind="claimed").count() == 2
