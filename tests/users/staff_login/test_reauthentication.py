@@ -16,6 +16,7 @@ from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.client import Response
 from tests.users.staff_login.test_login import FACTORS, age, enrolled, inside, where_to
 from users.decisions import proposals
+from users.decisions.changes import version_of
 from users.models import User
 from users.staff_login.reauthentication import FRESH_SECONDS
 
@@ -74,7 +75,10 @@ def test_the_second_person_gives_one_of_the_last_ten_minutes(create_user: Callab
         client = inside(second)
         proposal = proposals.propose(user=user, to_status="active", by=first, reason="Seen.")
         grow_stale(client, seconds=10 * 60)
-        asked = client.post(reverse("backoffice_approve_proposal", args=(user.pk,)), {"proposal": str(proposal.pk)})
+        asked = client.post(
+            reverse("backoffice_approve_proposal", args=(user.pk,)),
+            {"proposal": str(proposal.pk), "version": version_of(user)},
+        )
         assert asked_for(client, asked) == "10"
         user.refresh_from_db()
         assert user.status == "pendingCompliance"
