@@ -47,7 +47,7 @@ def case_context(request: HttpRequest, user: User, *, refusal: object = None, **
     count = _timeline_length(request.GET.get("timeline", ""))
     return {
         **admin.site.each_context(request),
-        "title": f"{user.full_name} · {_('Case %(id)s') % {'id': str(user.pk)[:8]}}",
+        "title": _("%(name)s · Case %(id)s") % {"name": user.full_name, "id": str(user.pk)[:8]},
         "queue_url": url_for(QUEUE, user),
         "groups": list(_groups(user, sees_identity=sees_identity)),
         "lists": list(_lists(user, reader)),

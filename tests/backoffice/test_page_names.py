@@ -72,7 +72,7 @@ def test_the_breadcrumbs_name_the_page_above_once(create_user: Callable[..., Res
     client, decision = client_as("superuser"), StatusChange.objects.get(user=user)
     first, *_, last = UserEvent.objects.filter(pgh_obj=user).order_by("pgh_id")
     headings = {
-        f"/admin/cases/{user.pk}/": f"Queue Case {str(user.pk)[:8]}",
+        f"/admin/cases/{user.pk}/": f"Queue {user.full_name} · Case {str(user.pk)[:8]}",
         f"/admin/users/statuschange/{decision.pk}/change/": f"Decisions {decision}",
         f"/admin/users/userevent/{first.pk}/change/": f"Profile history Created {first.pk}",
         f"/admin/users/userevent/{last.pk}/change/": f"Profile history Changed {last.pk}",
