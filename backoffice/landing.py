@@ -81,7 +81,7 @@ def _figures(may: Callable[[str], bool]) -> Iterator[dict[str, Any]]:
         text, url = count_text(bounded_count(proposals.waiting())), reverse("admin:users_proposal_changelist")
         yield {"title": _("For a second person"), "text": text, "url": url}
     if may("users.keep_records"):
-        text, url = count_text(count_due(MAX_COUNT + 1)), reverse("backoffice_due_for_erasure")
+        text, url = count_text(count_due(MAX_COUNT + 1)), reverse("backoffice_records")
         yield {"title": _("Due for erasure"), "text": text, "url": url}
 
 

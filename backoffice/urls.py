@@ -11,6 +11,7 @@ from backoffice.case import views as case
 from backoffice.case.actions import CaseAction
 from backoffice.exports import views as exports
 from backoffice.landing import landing
+from backoffice.records import erasures
 from backoffice.records import views as record_views
 
 _staff = admin.site.admin_view
@@ -48,7 +49,11 @@ urlpatterns: list[URLPattern] = [
     path("cases/<uuid:user_id>/copy/", _staff(exports.export_person_copy), name="backoffice_person_copy"),
     path("cases/<uuid:user_id>/hold/", _act(record_views.PlaceHold), name="backoffice_hold"),
     path("cases/<uuid:user_id>/hold/release/", _act(record_views.ReleaseHold), name="backoffice_release_hold"),
-    path("due-for-erasure/", _staff(record_views.due_for_erasure), name="backoffice_due_for_erasure"),
+    path("records/", _staff(erasures.records), name="backoffice_records"),
+    path("records/due.csv", _staff(erasures.due_list), name="backoffice_due_list"),
+    path("records/propose/", _staff(erasures.propose), name="backoffice_propose_erasure"),
+    path("records/<uuid:erasure_id>/approve/", _staff(erasures.approve), name="backoffice_approve_erasure"),
+    path("records/<uuid:erasure_id>/decline/", _staff(erasures.decline), name="backoffice_decline_erasure"),
     path("exports/", _staff(exports.exports), name="backoffice_exports"),
     path("exports/packs/", _staff(exports.export_evidence_packs), name="backoffice_evidence_packs"),
     re_path(

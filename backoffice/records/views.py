@@ -1,26 +1,20 @@
-"""Holds on a user's records, and the users whose records are due for erasure (docs/operations.md, "Records")."""
+"""Holds on a user's records (docs/operations.md, "Records")."""
 
 from http import HTTPStatus
 from uuid import UUID
 
 from django import forms
 from django.contrib import admin
-from django.contrib.auth.decorators import permission_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_safe
 
 from backoffice.access import staff_of
 from backoffice.case.actions import CaseAction, say_taken
 from users.models import Hold, User
 from users.models.retention import HOLD_REASON_LENGTH
 from users.records import holds
-from users.records.retention import first_due_users
-
-# Rows of the list; the command retention_report has all.
-MAX_SHOWN = 200
 
 
 class HoldForm(forms.Form):
@@ -31,26 +25,6 @@ class HoldForm(forms.Form):
         max_length=HOLD_REASON_LENGTH,
         widget=forms.Textarea(attrs={"rows": 3, "class": "bo-input"}),
     )
-
-
-class DueForm(forms.Form):
-    """How far the list looks ahead."""
-
-    days = forms.TypedChoiceField(
-        label=gettext_lazy("Due"),
-        coerce=int,
-        choices=(
-            (0, gettext_lazy("now")),
-            (30, gettext_lazy("within 30 days")),
-            (90, gettext_lazy("within 90 days")),
-            (365, gettext_lazy("within a year")),
-        ),
-        required=False,
-    )
-
-    def days_ahead(self) -> int:
-        """The number of days; 0 for any other text."""
-        return int(self.cleaned_data.get("days") or 0) if self.is_valid() else 0
 
 
 class PlaceHold(CaseAction):
@@ -91,22 +65,6 @@ class ReleaseHold(CaseAction):
     def succeed(self, done: str) -> HttpResponse:
         say_taken(self.request, done)
         return redirect("backoffice_hold", self.user.pk)
-
-
-@require_safe
-@permission_required(holds.PERMISSION, raise_exception=True)
-def due_for_erasure(request: HttpRequest) -> HttpResponse:
-    """List the users whose records are due, or will be soon, with the figures of retention_report."""
-    form = DueForm(request.GET)
-    found = first_due_users(MAX_SHOWN, within_days=form.days_ahead())
-    context = {
-        **admin.site.each_context(request),
-        "title": _("Due for erasure"),
-        "form": form,
-        **found._asdict(),
-        "more": found.due - len(found.users),
-    }
-    return render(request, "backoffice/records/due.html", context)
 
 
 def _holds_page(

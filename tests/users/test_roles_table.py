@@ -35,6 +35,7 @@ from users.models import (
     AccessRecord,
     CaseNote,
     Claim,
+    ErasureProposal,
     Hold,
     HoldRelease,
     Proposal,
@@ -46,7 +47,9 @@ from users.models import (
     User,
     UserEvent,
 )
+from users.records import erasures
 from users.records.holds import place_hold
+from users.records.retention import DueUser
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "security.md"
 
@@ -99,6 +102,7 @@ class World:
     affiliate: User
     requirement: Requirement
     hold: Hold
+    erasure: Any = None
 
 
 @pytest.fixture
@@ -107,6 +111,13 @@ def world(api: PartnerClient, partner: Partner, folder: Path, monkeypatch: pytes
     with no_rules_left():
         set_rule("ciroAffiliate")
         world = make_world(api, partner)
+        for user in (world.held, world.user):
+            # Of nobody in an uncommitted transaction the years can be over.
+            due = DueUser("", "", user.pk, user.created_at, held=False, in_erasure=False)
+            monkeypatch.setattr(erasures, "due_users", lambda due=due, **_: [due])
+            if world.erasure is None:
+                by = factories.StaffFactory.create(role="reviewer")
+                world.erasure = erasures.propose(by=by, reason="Due.")
         # Whom the test makes later was not made by the proposer.
         history_context.set_context()
         yield world
@@ -394,7 +405,30 @@ TABLE: tuple[Page | Action, ...] = (
         lambda _w: {"language": "en"},
         is_done=is_exported,
     ),
-    Page("Due for erasure", at("/admin/due-for-erasure/"), KEEPERS),
+    Page("Records", at("/admin/records/"), KEEPERS),
+    Action(
+        "Records: export CSV",
+        at("/admin/records/due.csv"),
+        KEEPERS,
+        is_done=lambda _w: AccessRecord.objects.filter(kind=AccessKind.EXPORTED, detail__contains="due").exists(),
+    ),
+    Action(
+        "Propose an erasure",
+        at("/admin/records/propose/"),
+        KEEPERS,
+        lambda _w: {"which": "all", "count": "1", "reason": "Due."},
+        lambda _w: ErasureProposal.objects.count() == 2,
+    ),
+    *(
+        Action(
+            f"{verb} an erasure",
+            at(f"/admin/records/{{w.erasure.pk}}/{verb.lower()}/"),
+            KEEPERS,
+            lambda _w: {"reason": "Seen."},
+            lambda w: ErasureProposal.objects.get(pk=w.erasure.pk).state != "open",
+        )
+        for verb in ("Approve", "Decline")
+    ),
     *form("Hold", "/admin/cases/{w.user.pk}/hold/", lambda _w: {"reason": "Litigation."}, is_held_now, KEEPERS),
     Action(
         "Release the hold",
@@ -578,6 +612,7 @@ _EVERYTHING: tuple[type[Model], ...] = (
     AccessRecord,
     CaseNote,
     Claim,
+    ErasureProposal,
     Hold,
     HoldRelease,
     Conversion,

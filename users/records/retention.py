@@ -36,7 +36,10 @@ _IN_ORDER = f"{_DUE} ORDER BY clock.due_at, u.id"
 _COUNT = f"SELECT count(*) FROM ({_DUE} LIMIT %s) AS due"
 _FIRST_DUE = f"""
     WITH due AS ({_DUE})
-    SELECT *, count(*) OVER (), count(*) FILTER (WHERE held) OVER () FROM due ORDER BY due_at, id LIMIT %s
+    SELECT *, count(*) OVER (), count(*) FILTER (WHERE due_at <= now()) OVER (),
+           count(*) FILTER (WHERE due_at <= now() AND held) OVER (),
+           count(*) FILTER (WHERE due_at <= now() AND NOT held AND NOT in_erasure) OVER ()
+      FROM due ORDER BY due_at, id LIMIT %s
 """
 _CONTEXT = f"SELECT {history_context.SET_CONTEXT}, set_config('lock_timeout', '{LOCK_SECONDS}s', true)"
 _ERASE = "INSERT INTO users_erasure (user_id, years) VALUES (%s, %s)"
@@ -74,11 +77,16 @@ class ApprovedUser(NamedTuple):
 
 
 class DueUsers(NamedTuple):
-    """Some of the users who are due. due, held: the numbers of all, and of those who are held."""
+    """Some of the users who are due, or will be. total: the number of all of them.
+
+    due, held, free: the numbers of those who are due now, of the held among them, and of those that can be proposed.
+    """
 
     users: Sequence[DueUser]
+    total: int
     due: int
     held: int
+    free: int
 
 
 def due_users(*, within_days: int = 0, partner: str | None = None, using: str = DEFAULT_DB_ALIAS) -> Sequence[DueUser]:
@@ -92,8 +100,8 @@ def due_users(*, within_days: int = 0, partner: str | None = None, using: str = 
 def first_due_users(count: int, *, within_days: int) -> DueUsers:
     """The first of due_users, and how many there are in all."""
     rows = statements.fetch_all(_FIRST_DUE, (*_values(within_days), count))
-    due, held = rows[0][-2:] if rows else (0, 0)
-    return DueUsers([DueUser._make(row[:-2]) for row in rows], due, held)
+    counts = rows[0][-4:] if rows else (0, 0, 0, 0)
+    return DueUsers([DueUser._make(row[:-4]) for row in rows], *counts)
 
 
 def count_due(limit: int) -> int:

@@ -1,0 +1,119 @@
+"""The page *Records*: what is due, proposals of two people, and what was destroyed."""
+
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from partners.db import serving_role
+from partners.models import Partner
+from tests import factories
+from tests.conftest import database_url
+from tests.support.ageing import date_back
+from tests.support.approval_rules import reviewer
+from tests.support.erasing import age_erasures, erase
+from tests.support.staff import client_of, words
+from users.models import AccessRecord, ErasureProposal, Status, User
+from users.records.holds import place_hold
+
+pytestmark = pytest.mark.usefixtures("committed_partner")
+PAGE = "/admin/records/"
+
+
+@pytest.fixture(autouse=True)
+def without_factor(settings: Settings, committed_partner: Partner) -> None:
+    settings.STAFF_MFA_REQUIRED = False
+    age_erasures("40 days")
+
+
+@pytest.fixture
+def user(committed_partner: Partner) -> User:
+    return due_user(committed_partner)
+
+
+def due_user(partner: Partner) -> User:
+    made: User = factories.UserFactory.create(
+        partner=partner,
+        external_id=f"due-{uuid.uuid4()}",
+        last_name=f"Due{uuid.uuid4().hex[:8]}",
+        status=Status.REJECTED,
+    )
+    # Before those of other tests.
+    date_back(made.pk, datetime(2001, 6, 1, tzinfo=UTC))
+    return made
+
+
+def open_one(client: Client) -> str:
+    [proposal] = ErasureProposal.objects.with_states().filter(present_state="open")
+    return f"{PAGE}{proposal.pk}/"
+
+
+def propose(client: Client, *users: User) -> Any:
+    return client.post(
+        f"{PAGE}propose/", {"which": "chosen", "user": [str(user.pk) for user in users], "reason": "Years are over."}
+    )
+
+
+def test_one_proposes_another_approves_and_the_page_says_what_was_destroyed(user: User) -> None:
+    by, second = reviewer(), reviewer()
+    first, other = client_of(by), client_of(second)
+    assert user.full_name in words(first.get(PAGE).content.decode())
+    assert propose(first, user).status_code == 302
+    own = words(first.get(PAGE).content.decode())
+    assert "You proposed this: another account approves it." in own
+    assert first.post(f"{open_one(first)}approve/").status_code == 409
+    shown = words(other.get(PAGE).content.decode())
+    assert f"Proposed by {by.username}" in shown
+    assert "Approve the erasure" in shown
+    assert other.post(f"{open_one(other)}approve/").status_code == 302
+    with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as owner:
+        erase(owner, user)
+    left = words(first.get(PAGE).content.decode())
+    assert str(user.pk) in left
+    assert f"{by.username}, {second.username}" in left
+    assert user.last_name not in left
+
+
+def test_a_proposal_is_declined_with_a_reason(user: User) -> None:
+    client = client_of(reviewer())
+    propose(client, user)
+    address = f"{open_one(client)}decline/"
+    assert client.post(address, {"reason": " "}).status_code == 422
+    assert client.post(address, {"reason": "A complaint is open."}).status_code == 302
+    assert "A complaint is open." in words(client.get(PAGE).content.decode())
+
+
+def test_nobody_is_proposed_without_a_reason_or_under_a_hold(user: User) -> None:
+    by = reviewer()
+    client = client_of(by)
+    sent = {"which": "chosen", "user": [str(user.pk)], "reason": ""}
+    assert client.post(f"{PAGE}propose/", sent).status_code == 422
+    assert client.post(f"{PAGE}propose/", sent | {"reason": "x", "user": ["x"]}).status_code == 400
+    assert client.post(f"{PAGE}propose/", {"which": "all", "count": "0", "reason": "x"}).status_code == 409
+    place_hold(user_id=user.pk, by=by, reason="Litigation.")
+    refused = propose(client, user)
+    assert refused.status_code == 409
+    assert "are held" in words(refused.content.decode())
+    assert by.username in words(refused.content.decode())
+
+
+def test_the_list_is_exported_as_csv_and_recorded(user: User) -> None:
+    by = reviewer()
+    response: Any = client_of(by).post(f"{PAGE}due.csv")
+    lines = b"".join(response.streaming_content).decode().splitlines()
+    assert [line for line in lines if str(user.pk) in line and user.last_name in line]
+    assert AccessRecord.objects.filter(staff=by, kind="exported").exists()
+
+
+@pytest.mark.parametrize("path", ["approve/", "due.csv"])
+def test_a_fresh_factor_is_asked_for(path: str, user: User, settings: Settings) -> None:
+    client = client_of(reviewer())
+    propose(client_of(reviewer()), user)
+    address = open_one(client) + path if path == "approve/" else PAGE + path
+    settings.STAFF_MFA_REQUIRED = True
+    assert "/admin/account/" in client.post(address).headers["Location"]
+    assert open_one(client)
