@@ -3,15 +3,21 @@ of users who are erased meanwhile.
 """
 
 from collections.abc import Callable
+from http import HTTPStatus
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
-from django.http import Http404, HttpRequest
+from django.contrib import admin
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
+from backoffice.records.erased import erased_text
 from partners.db import statements
-from users.models import User
+from users.models import Erasure, User
 
 HEADER = "Content-Security-Policy"
 Policy = dict[str, str]
@@ -72,7 +78,7 @@ class TimeZoneMiddleware:
 
 
 class ErasedUserMiddleware:
-    """Answers as for an unknown user where a view waited for an erasure and then found nobody."""
+    """Answers for a user who was erased, also while a view waited for it and then found nobody."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -81,7 +87,17 @@ class ErasedUserMiddleware:
         """Handle the request."""
         return self.get_response(request)
 
-    def process_exception(self, _request: HttpRequest, exception: Exception) -> None:
-        """Raise Http404 for such an exception of a view."""
-        if isinstance(exception, User.DoesNotExist) or statements.is_reference_gone(exception):
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Say of the page of an erased user that it was erased; raise Http404 for others who are not there."""
+        is_gone = isinstance(exception, User.DoesNotExist) or statements.is_reference_gone(exception)
+        if not (is_gone or isinstance(exception, Http404)):
+            return None
+        user_id = request.resolver_match.kwargs.get("user_id") if request.resolver_match else None
+        if isinstance(user_id, UUID) and request.user.has_perm("users.view_user"):
+            erased = Erasure.objects.filter(pk=user_id).first()
+            if erased is not None:
+                context = {**admin.site.each_context(request), "title": _("Erased"), "text": erased_text(erased)}
+                return render(request, "backoffice/records/erased.html", context, status=HTTPStatus.NOT_FOUND)
+        if is_gone:
             raise Http404 from exception
+        return None

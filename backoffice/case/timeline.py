@@ -1,5 +1,5 @@
 """A user's timeline, newest first, one statement for each kind: changes by the partner, decisions, what the partner was
-asked and answered, notes and staff access.
+asked and answered, notes, holds and staff access.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,6 +19,7 @@ from users.models import (
     AccessKind,
     AccessRecord,
     CaseNote,
+    HoldRelease,
     Proposal,
     ProposalState,
     Requirement,
@@ -32,6 +33,7 @@ from users.models import (
 )
 from users.models.columns import IDENTITY_PERMISSION
 from users.profile.labels import LABELS, display_moment
+from users.records.holds import PERMISSION as KEEP_RECORDS
 
 SHOWN = 15
 MORE = 40
@@ -106,6 +108,8 @@ def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> Timeline:
         sources += _requirements(user, count)
     if reader.has_perm("users.view_casenote"):
         sources.append(_source(user.case_notes.select_related("staff").order_by("-id"), count, _note))
+    if reader.has_perm(KEEP_RECORDS):
+        sources += _holds(user, count)
     if reader.has_perm("users.claim_user") or reader.has_perm("users.view_accessrecord"):
         records = AccessRecord.objects.filter(user=user).select_related("staff").order_by("-id")
         accesses = _source(records, count * RECORDS_PER_ENTRY, _access)
@@ -248,6 +252,27 @@ def _closed(one: RequirementClosure) -> Entry:
     )
 
 
+def _holds(user: User, count: int) -> list[Source]:
+    """Holds on the user's records, and their releases."""
+    releases = HoldRelease.objects.filter(hold__user=user).select_related("by").order_by("-created_at", "-pk")
+    return [
+        _source(
+            user.holds.select_related("by").order_by("-created_at", "-id"),
+            count,
+            lambda one: Entry(
+                one.created_at, (10, 0), "held", _("Records held"), one.by.get_username(), text=one.reason
+            ),
+        ),
+        _source(
+            releases,
+            count,
+            lambda one: Entry(
+                one.created_at, (11, 0), "holdReleased", _("Hold released"), one.by.get_username(), text=one.reason
+            ),
+        ),
+    ]
+
+
 def _note(note: CaseNote) -> Entry:
     return Entry(note.created_at, (4, note.pk), "note", _("Note"), note.staff.get_username(), text=note.text)
 
@@ -267,6 +292,8 @@ _ICONS = {
     "requirementClosed": "task_alt",
     "proposed": "group_add",
     "declined": "group_off",
+    "held": "lock",
+    "holdReleased": "lock_open",
     Status.ACTIVE: "check_circle",
     Status.REJECTED: "cancel",
     Status.SUSPENDED: "pause_circle",

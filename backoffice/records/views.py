@@ -92,6 +92,7 @@ def _holds_page(
         "title": _("Holds of case %(id)s") % {"id": str(user.pk)[:8]},
         "case_user": user,
         "holds": listed,
+        "is_held": any(one["release"] is None for one in listed),
         "form": HoldForm() if refused else form,
         "refusal": refusal,
     }

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from backoffice.lists.cells import moment
 from partners.models import ApiKey, Partner, WebhookDelivery, WebhookEndpoint
 from users.models import Hold, User, UserEvent
-from users.records.holds import in_force
+from users.records.holds import PERMISSION, in_force
 from users.staff.staff_access import administrators
 
 register = template.Library()
@@ -61,12 +61,18 @@ def sandbox_band(row: Any) -> dict[str, Any]:
     }
 
 
-@register.inclusion_tag("backoffice/held_band.html")
-def held_band(row: Any) -> dict[str, Any]:
-    """Say that the records of the user of a row are held; nothing for other rows. row: also a user, or none."""
+@register.inclusion_tag("backoffice/held_band.html", takes_context=True)
+def held_band(context: RequestContext, row: Any) -> dict[str, Any]:
+    """Say that the records of the user of a row are held; nothing for other rows. row: also a user, or none.
+
+    Who may hold and release sees by whom, since when and why.
+    """
     user_id = row.pk if isinstance(row, User) else row.pgh_obj_id if isinstance(row, UserEvent) else None
     user_id = user_id or getattr(row, "user_id", None)
-    return {"is_held": isinstance(user_id, UUID) and in_force(Hold.objects.filter(user=user_id)).exists()}
+    held = in_force(Hold.objects.filter(user=user_id)) if isinstance(user_id, UUID) else Hold.objects.none()
+    holds = list(held.select_related("by").order_by("created_at", "id"))
+    may_see = context["request"].user.has_perm(PERMISSION)
+    return {"is_held": bool(holds), "holds": holds if may_see else []}
 
 
 def _is_sandbox(row: Any) -> bool:

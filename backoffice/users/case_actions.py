@@ -22,6 +22,7 @@ from backoffice.exports.views import packs_page
 from backoffice.lists.cells import badge, icon_and_text, labelled, moment
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.lists.waiting_time import AgeState, age_of
+from backoffice.records.erased import erased_text
 from backoffice.users.user_filters import mode_of, sees_identity, warn_of_cut
 from users.cases import claims, search
 from users.decisions import compliance
@@ -100,6 +101,8 @@ class CaseActionsAdmin(ReadOnlyAdmin):
         mode, sees = mode_of(request), sees_identity(request)
         if search.is_cut(term, mode, sees_identity=sees):
             warn_of_cut(request, search.MAX_PREFIX_MATCHES)
+        for erased in search.find_erased(term):
+            messages.info(request, f"{erased.pk}: {erased_text(erased)}")
         return queryset.filter(search.matches(term, mode, sees_identity=sees)), False
 
     def has_claim_permission(self, request: HttpRequest) -> bool:

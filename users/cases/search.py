@@ -18,12 +18,13 @@ from django.db.models.expressions import RawSQL
 
 from partners.models import Mode
 from users.cases.modes import in_mode
-from users.models import User
+from users.models import Erasure, User
 from users.profile.names import fold, name_query
 
 # Limits on the matches of each kind: of those whose records are listed, and of those listed themselves.
 MAX_USERS_OF_RECORDS = 100
 MAX_PREFIX_MATCHES = 1_000
+MAX_ERASED = 5
 
 # The columns lack the table's name: Django may give it an alias.
 _EXTERNAL_ID, _LOWER_ID = 'LOWER(external_id COLLATE "C")', 'LOWER(%s COLLATE "C")'
@@ -67,6 +68,11 @@ def matches(term: str, mode: Mode, *, sees_identity: bool) -> Q:
     return Q(pk__in=queries[0].union(*queries[1:], all=True) if len(queries) > 1 else queries[0])
 
 
+def find_erased(term: str) -> list[Erasure]:
+    """What is left of the erased users whose userId begins so, by eight characters or more; at most a few."""
+    return list(Erasure.objects.filter(of_id).order_by("pk")[:MAX_ERASED]) if (of_id := _of_user_id(term)) else []
+
+
 def is_cut(term: str, mode: Mode, *, sees_identity: bool) -> bool:
     """Whether one of the queries has more than MAX_PREFIX_MATCHES matches."""
     users = in_mode(User.objects.order_by(), mode)
@@ -105,10 +111,8 @@ def _prefixes(term: str, *, sees_identity: bool) -> Iterator[Any]:
     yield begins_with(_EMAIL, term, value=_LOWER)
     if _DOMAIN_NAME.fullmatch(term):
         yield begins_with(_DOMAIN, term.removeprefix("@"), value=_LOWER)
-    # What the pages show of a userId may end with an ellipsis.
-    if _USER_ID.fullmatch(digits := term.lower().rstrip("….")):
-        known = digits.replace("-", "")
-        yield Q(pk__range=(UUID(known.ljust(32, "0")), UUID(known.ljust(32, "f"))))
+    if of_id := _of_user_id(term):
+        yield of_id
     if sees_identity and (born := _dates(term)):
         yield Q(date_of_birth__in=born)
     # An e-mail address is one word.
@@ -139,6 +143,16 @@ def _months(text: str) -> list[int]:
         return [int(text)]
     is_name = len(text) > 2  # noqa: PLR2004 - "ma" is no month
     return [number for number, names in enumerate(_MONTHS, 1) if is_name and any(n.startswith(text) for n in names)]
+
+
+def _of_user_id(term: str) -> Q | None:
+    """The rows whose userId begins with the term; None where it is no beginning of one."""
+    # What the pages show of a userId may end with an ellipsis.
+    digits = term.strip().lower().rstrip("….")
+    if not _USER_ID.fullmatch(digits):
+        return None
+    known = digits.replace("-", "")
+    return Q(pk__range=(UUID(known.ljust(32, "0")), UUID(known.ljust(32, "f"))))
 
 
 def begins_with(column: str, prefix: str, *, value: str = "%s") -> Any:

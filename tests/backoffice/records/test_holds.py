@@ -50,6 +50,22 @@ def test_a_hold_is_placed_by_one_and_released_by_another(user: User, reviewer: C
     assert other.post(f"{hold_url(user)}release/", release).status_code == 302
     assert not is_held(user)
     assert "It has ended." in other.get(hold_url(user)).content.decode()
+    timeline = words(other.get(f"/admin/cases/{user.pk}/").content.decode())
+    assert timeline.index("Hold released") < timeline.index("Records held")
+
+
+def test_the_case_says_who_holds_it_since_when_and_why(user: User) -> None:
+    by = factories.StaffFactory.create(role="auditor")
+    place_hold(user_id=user.pk, by=by, reason="A production order.")
+    page = client_as("auditor").get(f"/admin/cases/{user.pk}/").content.decode()
+    band = page.partition(BAND)[2].partition("</p>")[0]
+    assert by.username in band
+    assert "A production order." in band
+    assert hold_url(user) in band
+    assert "A production order." not in client_as("viewer").get(f"/admin/cases/{user.pk}/").content.decode()
+    # One form is open: that of the release.
+    held = client_as("auditor").get(hold_url(user)).content.decode()
+    assert held.index("Release the hold") < held.index("Place another hold") < held.index("Hold these records")
 
 
 def test_a_hold_needs_a_reason(user: User, reviewer: Client) -> None:

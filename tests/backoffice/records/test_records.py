@@ -1,5 +1,6 @@
 """The page *Records*: what is due, proposals of two people, and what was destroyed."""
 
+import re
 import uuid
 from datetime import UTC, datetime
 from typing import Any
@@ -47,9 +48,8 @@ def due_user(partner: Partner) -> User:
     return made
 
 
-def open_one(client: Client) -> str:
-    [proposal] = ErasureProposal.objects.with_states().filter(present_state="open")
-    return f"{PAGE}{proposal.pk}/"
+def latest() -> str:
+    return f"{PAGE}{ErasureProposal.objects.latest('created_at').pk}/"
 
 
 def propose(client: Client, *users: User) -> Any:
@@ -65,23 +65,30 @@ def test_one_proposes_another_approves_and_the_page_says_what_was_destroyed(user
     assert propose(first, user).status_code == 302
     own = words(first.get(PAGE).content.decode())
     assert "You proposed this: another account approves it." in own
-    assert first.post(f"{open_one(first)}approve/").status_code == 409
+    assert first.post(f"{latest()}approve/").status_code == 409
     shown = words(other.get(PAGE).content.decode())
     assert f"Proposed by {by.username}" in shown
     assert "Approve the erasure" in shown
-    assert other.post(f"{open_one(other)}approve/").status_code == 302
+    assert other.post(f"{latest()}approve/").status_code == 302
     with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as owner:
         erase(owner, user)
     left = words(first.get(PAGE).content.decode())
     assert str(user.pk) in left
     assert f"{by.username}, {second.username}" in left
     assert user.last_name not in left
+    # The old link and a search by its userId.
+    told = re.compile(r"Erased on .*20\d\d.* under the retention rules\.")
+    gone = first.get(f"/admin/cases/{user.pk}/")
+    assert gone.status_code == 404
+    assert told.search(words(gone.content.decode()))
+    for term in (str(user.pk), str(user.pk)[:8]):
+        assert told.search(words(first.get("/admin/users/user/", {"q": term}).content.decode()))
 
 
 def test_a_proposal_is_declined_with_a_reason(user: User) -> None:
     client = client_of(reviewer())
     propose(client, user)
-    address = f"{open_one(client)}decline/"
+    address = f"{latest()}decline/"
     assert client.post(address, {"reason": " "}).status_code == 422
     assert client.post(address, {"reason": "A complaint is open."}).status_code == 302
     assert "A complaint is open." in words(client.get(PAGE).content.decode())
@@ -113,7 +120,7 @@ def test_the_list_is_exported_as_csv_and_recorded(user: User) -> None:
 def test_a_fresh_factor_is_asked_for(path: str, user: User, settings: Settings) -> None:
     client = client_of(reviewer())
     propose(client_of(reviewer()), user)
-    address = open_one(client) + path if path == "approve/" else PAGE + path
+    address = latest() + path if path == "approve/" else PAGE + path
     settings.STAFF_MFA_REQUIRED = True
     assert "/admin/account/" in client.post(address).headers["Location"]
-    assert open_one(client)
+    assert ErasureProposal.objects.latest("created_at").state == "open"
