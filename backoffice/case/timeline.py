@@ -19,7 +19,6 @@ from users.models import (
     AccessKind,
     AccessRecord,
     CaseNote,
-    HoldRelease,
     Proposal,
     ProposalState,
     Requirement,
@@ -109,7 +108,7 @@ def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> Timeline:
     if reader.has_perm("users.view_casenote"):
         sources.append(_source(user.case_notes.select_related("staff").order_by("-id"), count, _note))
     if reader.has_perm(KEEP_RECORDS):
-        sources += _holds(user, count)
+        sources.append(_holds(user, count))
     if reader.has_perm("users.claim_user") or reader.has_perm("users.view_accessrecord"):
         records = AccessRecord.objects.filter(user=user).select_related("staff").order_by("-id")
         accesses = _source(records, count * RECORDS_PER_ENTRY, _access)
@@ -252,25 +251,19 @@ def _closed(one: RequirementClosure) -> Entry:
     )
 
 
-def _holds(user: User, count: int) -> list[Source]:
+def _holds(user: User, count: int) -> Source:
     """Holds on the user's records, and their releases."""
-    releases = HoldRelease.objects.filter(hold__user=user).select_related("by").order_by("-created_at", "-pk")
-    return [
-        _source(
-            user.holds.select_related("by").order_by("-created_at", "-id"),
-            count,
-            lambda one: Entry(
-                one.created_at, (10, 0), "held", _("Records held"), one.by.get_username(), text=one.reason
-            ),
-        ),
-        _source(
-            releases,
-            count,
-            lambda one: Entry(
-                one.created_at, (11, 0), "holdReleased", _("Hold released"), one.by.get_username(), text=one.reason
-            ),
-        ),
+    rows = list(user.holds.select_related("by", "release__by").order_by("-created_at", "-id")[: count + 1])
+    entries = [
+        Entry(one.created_at, (10, 0), "held", _("Records held"), one.by.get_username(), text=one.reason)
+        for one in rows[:count]
     ]
+    entries += [
+        Entry(end.created_at, (11, 0), "holdReleased", _("Hold released"), end.by.get_username(), text=end.reason)
+        for one in rows[:count]
+        if (end := getattr(one, "release", None)) is not None
+    ]
+    return Source(entries, rows[count - 1].created_at if len(rows) > count else None)
 
 
 def _note(note: CaseNote) -> Entry:
