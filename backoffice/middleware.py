@@ -15,9 +15,9 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from backoffice.records.erased import erased_text
 from partners.db import statements
 from users.models import Erasure, User
+from users.records.erasures import erased_text
 
 HEADER = "Content-Security-Policy"
 Policy = dict[str, str]

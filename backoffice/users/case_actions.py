@@ -22,7 +22,6 @@ from backoffice.exports.views import packs_page
 from backoffice.lists.cells import badge, icon_and_text, labelled, moment
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.lists.waiting_time import AgeState, age_of
-from backoffice.records.erased import erased_text
 from backoffice.users.user_filters import mode_of, sees_identity, warn_of_cut
 from users.cases import claims, search
 from users.decisions import compliance
@@ -35,6 +34,7 @@ from users.decisions.risk_flags import (
     weight_of,
 )
 from users.models import Status, User
+from users.records.erasures import erased_text
 
 _STATUS_KINDS = {
     Status.PENDING_COMPLIANCE: "off",

@@ -16,8 +16,9 @@ from partners.models import Partner
 from partners.refusals import RefusedError
 from users.decisions import compliance
 from users.decisions.approval_rules import pair_of
-from users.models import ErasureProposal, ErasureState, Staff
+from users.models import Erasure, ErasureProposal, ErasureState, Staff
 from users.models.erasing import ERASURE_REASON_LENGTH
+from users.profile.labels import display_moment
 from users.records.holds import require_keeper
 from users.records.retention import due_users, of_approved_erasures
 
@@ -111,6 +112,11 @@ def approved(*, using: str = DEFAULT_DB_ALIAS) -> Approved:
         held=sum(row.held for row in rows),
         due=[row.user_id for row in rows if row.is_due and not row.held],
     )
+
+
+def erased_text(erased: Erasure) -> str:
+    """When a user was erased, and why, in a sentence for people."""
+    return _("Erased on %(when)s under the retention rules.") % {"when": display_moment(erased.erased_at)}
 
 
 def _end(proposal: ErasureProposal, *, by: Staff, source: str, **ended: str) -> ErasureProposal:
