@@ -30,6 +30,7 @@ from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider, 
 from tests.users.staff_login.test_login import PASSKEY, PASSWORD, age, enrolled, inside, log_in
 from tests.users.staff_login.test_reauthentication import grow_stale
 from users.decisions import proposals
+from users.decisions.changes import version_of
 from users.models import Staff, User
 from users.staff.staff import create_invited_staff, role_names
 from users.staff.staff_access import disable, invite_again
@@ -330,7 +331,10 @@ def test_who_was_made_by_the_directory_is_related_to_nobody(
         proposal = proposals.propose(
             user=user, to_status="active", by=Staff.objects.get(username="ada"), reason="Seen."
         )
-        client.post(reverse("backoffice_approve_proposal", args=(user.pk,)), {"proposal": str(proposal.pk)})
+        client.post(
+            reverse("backoffice_approve_proposal", args=(user.pk,)),
+            {"proposal": str(proposal.pk), "version": version_of(user)},
+        )
         user.refresh_from_db()
         assert user.status == "active"
 
@@ -373,7 +377,7 @@ def proposal_to_approve(company: OidcProvider, create_user: Callable[..., Respon
     client, _ = sign_in(company)
     grow_stale(client)
     path = reverse("backoffice_approve_proposal", args=(user.pk,))
-    asked = client.post(path, {"proposal": str(proposal.pk)})
+    asked = client.post(path, {"proposal": str(proposal.pk), "version": version_of(user)})
     assert asked.headers["Location"].startswith(CONFIRM)
     page = client.get(asked.headers["Location"]).content.decode()
     assert f'href="{LOGIN}?next={path.replace("/", "%2F")}"' in page
