@@ -20,7 +20,7 @@ from partners.models import Partner
 from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from users.decisions import proposals
-from users.models import Hold, Proposal, Requirement, RequirementClosure, Staff, StatusChange, User
+from users.models import ErasureProposal, Hold, Proposal, Requirement, RequirementClosure, Staff, StatusChange, User
 
 pytestmark = pytest.mark.django_db
 
@@ -89,6 +89,11 @@ def held(world: World) -> Hold:
     return Hold.objects.create(user=world.user, by=reviewer(), reason="Litigation.")
 
 
+def erasure(world: World) -> ErasureProposal:
+    """One that names nobody yet."""
+    return ErasureProposal.objects.create(by=world.staff, reason="Due.", users=1)
+
+
 NO_DETAIL = {"request_id": "", "detail": ""}
 # A row of each table, as the service writes it.
 ROWS: dict[str, Callable[[World], dict[str, Any]]] = {
@@ -127,6 +132,8 @@ ROWS: dict[str, Callable[[World], dict[str, Any]]] = {
     "users_casenote": lambda w: {"user_id": w.user.pk, "staff_id": w.staff.pk, "text": "Called."},
     "users_hold": lambda w: {"id": uuid4(), "user_id": w.user.pk, "by_id": w.staff.pk, "reason": "Litigation."},
     "users_holdrelease": lambda w: {"hold_id": held(w).pk, "by_id": w.staff.pk, "reason": "It has ended."},
+    "users_erasureproposal": lambda w: {"id": uuid4(), "by_id": w.staff.pk, "users": 1, "reason": "Due."},
+    "users_proposederasure": lambda w: {"proposal_id": erasure(w).pk, "user_id": w.user.pk},
     "users_claim": lambda w: {"user_id": w.user.pk, "staff_id": w.staff.pk},
     "transactions_conversion": conversion,
     "transactions_document": document,
@@ -170,6 +177,7 @@ FORGED: dict[tuple[str, str], Value] = {
             *(("users_requirementresponse", "created_at"), ("users_requirementclosure", "created_at")),
             *(("users_accessrecord", "created_at"), ("users_casenote", "created_at"), ("users_claim", "claimed_at")),
             *(("users_hold", "created_at"), ("users_holdrelease", "created_at")),
+            *(("users_erasureproposal", "created_at"), ("users_erasureproposal", "ended_at")),
             *(("transactions_conversion", "recorded_at"), ("transactions_document", "recorded_at")),
             ("transactions_documentwithdrawal", "created_at"),
             ("partners_auditentry", "at"),
@@ -179,7 +187,7 @@ FORGED: dict[tuple[str, str], Value] = {
     **dict.fromkeys(
         [
             *((table, "by_id") for table in ("users_statuschange", "users_proposal", "users_requirement")),
-            *((table, "by_id") for table in ("users_hold", "users_holdrelease")),
+            *((table, "by_id") for table in ("users_hold", "users_holdrelease", "users_erasureproposal")),
             *((table, "by_id") for table in ("users_requirementclosure", "transactions_documentwithdrawal")),
             *((table, "staff_id") for table in ("users_accessrecord", "users_casenote", "users_claim")),
         ],
@@ -203,6 +211,9 @@ FORGED: dict[tuple[str, str], Value] = {
     ("users_statuschange", "common_maker"): always("nobody"),
     ("users_proposal", "ended_by_id"): lambda w: w.staff.pk,
     ("users_proposal", "state"): always("approved"),
+    ("users_erasureproposal", "ended_by_id"): lambda w: w.staff.pk,
+    ("users_erasureproposal", "state"): always("approved"),
+    ("users_erasureproposal", "common_maker"): always("nobody"),
     ("users_requirement", "profile_event"): always(1),
     ("users_requirementresponse", "profile_event"): always(1),
     ("users_requirementresponse", "context"): always(json.dumps({"staff": "ada"})),
@@ -214,7 +225,8 @@ FORGED: dict[tuple[str, str], Value] = {
 SUBJECTS = {
     ("users_user", "partner_id"),
     *((table, "user_id") for table in ROWS if table.startswith(("users_", "transactions_"))),
-    ("users_holdrelease", "hold_id"),
+    *(("users_holdrelease", "hold_id"), ("users_proposederasure", "proposal_id")),
+    ("users_erasureproposal", "partner_id"),
     *(("users_requirementresponse", "requirement_id"), ("users_requirementclosure", "requirement_id")),
     ("transactions_documentwithdrawal", "document_id"),
     *(("transactions_conversion", "created_at"), ("transactions_document", "created_at")),
