@@ -15,8 +15,7 @@ from partners.models import Mode, Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response, Transport, by_api_client
 from tests.support.documents import LONG, add_document, folder
-from tests.support.events import place_events
-from tests.support.responses import assert_error, failing_fields
+from tests.support.responses import assert_error
 from users.models import User
 
 __all__ = ("folder",)
@@ -59,14 +58,6 @@ def test_a_key_is_replayed_and_looked_up(api: PartnerClient) -> None:
     assert api.get(f"/v1/idempotency-keys/{KEY}").json()["status"] == 201
 
 
-def test_users_are_listed_in_pages(api: PartnerClient, create_user: Callable[..., Response]) -> None:
-    for number in range(3):
-        create_user(externalId=f"u{number}")
-    page = api.get("/v1/users?limit=2").json()
-    rest = api.get(f"/v1/users?limit=2&cursor={page['nextCursor']}").json()
-    assert [one["externalId"] for one in (*page["items"], *rest["items"])] == ["u2", "u1", "u0"]
-
-
 def test_conversions_are_listed(api: PartnerClient, ada: User) -> None:
     factories.add_conversions(ada, [factories.NOON, factories.NOON - timedelta(days=1)])
     page = api.get("/v1/users/ada/transactions").json()
@@ -79,13 +70,6 @@ def test_a_document_is_listed_and_streamed(api: PartnerClient, ada: User, folder
     response = api.get(f"/v1/users/ada/documents/{document.document_id}")
     assert (response.status, response.body) == (200, LONG)
     assert hashlib.sha256(response.body).hexdigest() == listed["sha256"]
-
-
-def test_events_are_read(api: PartnerClient, ada: User) -> None:
-    place_events()
-    feed = api.get("/v1/events").json()
-    assert feed["items"] == []
-    assert not feed["hasMore"]
 
 
 def test_a_sandbox_partner_simulates_a_decision(db: None, transport: Transport) -> None:
@@ -105,16 +89,6 @@ def test_another_body_than_the_signed_one_is_refused(api: PartnerClient) -> None
     assert_error(api.transport("POST", "/v1/users", headers, b'{"a": 1}'), 401)
 
 
-def test_another_secret_is_refused(api: PartnerClient) -> None:
-    assert_error(api.get("/v1/ping", secret="another"), 401)
-
-
-def test_all_invalid_fields_are_named(api: PartnerClient) -> None:
-    response = api.post("/v1/users", factories.user_body(email="nobody", country="XX"))
-    assert_error(response, 400)
-    assert failing_fields(response) == ["email", "country"]
-
-
 @pytest.mark.parametrize(
     ("status", "method", "target", "content_type"),
     [
@@ -129,8 +103,3 @@ def test_a_refusal_has_its_status(api: PartnerClient, status: int, method: str, 
     body = json.dumps(factories.user_body()).encode() + b" " * (65536 if status == 413 else 0)
     sent = b"" if method == "GET" else body
     assert_error(api.send(method, target, sent, headers={"Content-Type": content_type}), status)
-
-
-def test_a_minor_and_a_known_user_are_refused(api: PartnerClient, ada: User) -> None:
-    assert_error(api.post("/v1/users", factories.user_body(dateOfBirth="2020-01-01")), 422)
-    assert_error(api.post("/v1/users", factories.user_body(externalId="ada")), 409)

@@ -17,9 +17,8 @@ from partners.models import EventType
 from partners.models.webhooks import MAX_URL_LENGTH
 from partners.webhooks.deliveries import TEST_TYPE
 from sandbox.serializers import MAX_HOURS
-from tests import factories
 from tests.support import drift
-from tests.support.client import PartnerClient, in_process
+from tests.support.client import in_process
 from transactions import keyset
 from transactions.api.serializers import MAX_ITEMS
 from transactions.documents import file_types
@@ -254,49 +253,6 @@ def test_addresses_of_two_countries_are_described_as_their_rules(country: str, s
 def test_every_error_of_the_contract_is_described_somewhere() -> None:
     statuses = {status for _, _, operation in operations() for status in operation["responses"]}
     assert statuses >= {"200", "201", "400", "401", "404", "409", "413", "415", "422", "429", "500", "503"}
-
-
-REFUSED = {
-    "an unknown field": {"nickname": "Ada"},
-    "a country that is none": {"country": "XX"},
-    "a postal code of another form": {"postalCode": "12345"},
-    "a province that Canada has not": {"province": "NY"},
-    "no province in Canada": {"province": ...},
-    "no postal code in Canada": {"postalCode": ...},
-    "a slash in externalId": {"externalId": "a/b"},
-    "white space around externalId": {"externalId": " a"},
-    "a control character": {"city": "Tor\u0007onto"},
-    "a number for a text": {"firstName": 1},
-    "a text for a boolean": {"isCiroAffiliate": "true"},
-    "an address without a host": {"email": "ada"},
-    "a date that is none": {"dateOfBirth": "1990-02-30"},
-    "null for a text": {"city": None},
-    **{f"no {name}": {name: ...} for name, field in UserSerializer().fields.items() if field.required},
-}
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("changes", REFUSED.values(), ids=REFUSED)
-def test_a_body_that_the_schema_of_a_new_user_forbids_is_refused(api: PartnerClient, changes: dict[str, Any]) -> None:
-    body = {name: value for name, value in factories.user_body(**changes).items() if value is not ...}
-    assert not drift.described().validator(NEW_USER).is_valid(body)
-    assert api.post("/v1/users", body).status == 400
-
-
-TAKEN = [
-    {"addressLine2": None},
-    {"country": "US", "province": "NY", "postalCode": "10001-1234"},
-    {"country": "HK", "province": "Kowloon", "postalCode": ""},
-    {"externalId": "Zoë ✓ №1"},
-]
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("changes", TAKEN, ids=repr)
-def test_a_body_that_the_schema_of_a_new_user_allows_is_accepted(api: PartnerClient, changes: dict[str, Any]) -> None:
-    body = factories.user_body(**changes)
-    assert drift.described().validator(NEW_USER).is_valid(body)
-    assert api.post("/v1/users", body).status == 201
 
 
 NO_REQUEST = "4b0c7d1e-58a3-4d0c-9f0e-2f6a3c1b7d55"

