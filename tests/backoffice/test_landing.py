@@ -140,9 +140,9 @@ def test_late_leads_to_the_late_cases(users: list[User], settings: Settings) -> 
 @pytest.mark.usefixtures("within_one_day")
 def test_the_share_within_the_target_is_of_those_who_waited(users: list[User], settings: Settings) -> None:
     client = client_as("auditor")
-    assert figures(client)["Within the target"][0] == "100\u00a0%"
+    assert figures(client)["Within the target"][0] == "100%"
     settings.COMPLIANCE_TARGET_HOURS = 0
-    assert figures(client)["Within the target"][0] == "0\u00a0%"
+    assert figures(client)["Within the target"][0] == "0%"
 
 
 def test_sandbox_users_are_not_counted(db: None) -> None:
