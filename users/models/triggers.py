@@ -74,7 +74,7 @@ USER_TRIGGERS = [
         condition=pgtrigger.Condition("OLD.status IS DISTINCT FROM NEW.status"),
         function="users_status_machine",
     ),
-    # The clock of retention and the rules of two people read them: they are what the history says, whoever writes.
+    # The clock of retention and the rules of two people read them: they are what the history says, for any role.
     PermanentTrigger(
         name="status_kept",
         when=pgtrigger.Before,

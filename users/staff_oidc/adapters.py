@@ -67,7 +67,7 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         except ProviderError as error:
             raise ImmediateHttpResponse(refuse_provider(request, error)) from error
         has_factor = _has_second_factor(sociallogin.id_token)
-        # Confirming makes no account, whoever has signed in there.
+        # Confirming makes no account, whatever person signed in there.
         if started["fresh"] and not (sociallogin.is_existing and sociallogin.user == request.user and has_factor):
             cause = "no second factor" if sociallogin.user == request.user else "another person"
             raise ImmediateHttpResponse(_refuse(request, CONFIRMATION, cause, request.user.get_username()))
