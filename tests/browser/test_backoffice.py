@@ -51,7 +51,7 @@ def test_a_reviewer_approves_the_next_case_and_the_partner_reads_active(
     login(page, "reviewer")
     page.get_by_role("button", name="Next case").click()
     page.wait_for_url(f"**{case_of(first)}")
-    expect(page.get_by_role("heading", name="Grace Byron")).to_be_visible()
+    expect(page.get_by_role("heading", name="Grace Byron", level=2)).to_be_visible()
     expect(page.get_by_text("You have claimed this case")).to_be_visible()
     expect(page.get_by_text("100 King St W")).to_be_visible()
     assert status_for(client, first) == "pendingCompliance"

@@ -90,11 +90,11 @@ def test_ask_answer_approve(
     answer = {name: body[name] for name in asked["fields"]} | {"addressLine1": "1 Elgin St"}
     assert client.patch(path, answer).status == 200
 
-    # Back on top of the queue, above the one who has waited longer.
+    # Back in the queue, below the one who has waited longer.
     page.goto("/admin/users/queueduser/")
     names = page.locator("#result_list tbody a[href*='/cases/']").all_inner_texts()
-    assert names == [user.full_name, waiting.full_name]
-    expect(page.locator("#result_list tbody tr").first).to_contain_text(words[ANSWERED])
+    assert names == [waiting.full_name, user.full_name]
+    expect(page.locator("#result_list tbody tr").last).to_contain_text(words[ANSWERED])
     assert not accessibility_violations(page)
     page.goto(case_of(user))
     expect(page.locator("#requirements")).to_contain_text(words[BY_UPDATE])

@@ -41,7 +41,7 @@ def test_a_link_in_a_mail_or_chat_opens_the_case_for_one_who_is_signed_in(
     page.goto("about:blank")
     page.set_content(f'<a href="{server_url}{case_of(user)}">The case</a>')
     page.get_by_role("link").click()
-    expect(page.get_by_role("heading", name="Grace Byron")).to_be_visible()
+    expect(page.get_by_role("heading", name="Grace Byron", level=2)).to_be_visible()
     # The forms of other tabs stay valid.
     now = [one for one in page.context.cookies() if one.get("name") == settings.CSRF_COOKIE_NAME]
     assert [one.get("value") for one in now] == [one.get("value") for one in strict]
