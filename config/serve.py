@@ -4,8 +4,10 @@ import ctypes
 import socket
 import struct
 import sys
+import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -47,16 +49,14 @@ class Server(Granian):  # type: ignore[misc, valid-type]
         """Receive SIGTERM or SIGINT."""
         if sys.platform == "linux":
             with suppress(OSError):
-                self.diversion = ignore_new_connections(settings.HOST, settings.PORT)
+                diversion = ignore_new_connections(settings.HOST, settings.PORT)
                 time.sleep(ACCEPTING_SECONDS)
+                threading.Thread(target=_refuse, args=(diversion, settings.PORT), daemon=True).start()
         super().signal_handler_interrupt(*args, **kwargs)
 
 
 def ignore_new_connections(host: str, port: int) -> socket.socket:
-    """Have the kernel give new connections to a socket that drops them, in place of the worker's; returns it.
-
-    It lies in main's process: it is gone when the service has ended, and connections are refused then.
-    """
+    """Have the kernel give new connections to a socket that drops them, in place of the worker's; returns it."""
     one = socket.socket(_family(host))
     one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     one.bind((host, port))
@@ -65,6 +65,21 @@ def ignore_new_connections(host: str, port: int) -> socket.socket:
     # The worker's is the port's first socket, this one the second.
     _attach(one, _SO_ATTACH_REUSEPORT_CBPF, returns=1)
     return one
+
+
+def _refuse(diversion: socket.socket, port: int) -> None:
+    """Have the kernel refuse new connections once the worker's socket is closed: a proxy goes on at once."""
+    ends = time.monotonic() + STOPPING_SECONDS
+    while _listeners(port) > 1 and time.monotonic() < ends:
+        time.sleep(0.01)
+    diversion.close()
+
+
+def _listeners(port: int) -> int:
+    """The number of sockets that listen on a port, by Linux's table."""
+    lines = [line.split() for name in ("tcp", "tcp6") for line in Path("/proc/self/net", name).read_text().splitlines()]
+    # The second column is the local address, the fourth the state; 0A is LISTEN.
+    return sum(line[3] == "0A" and line[1].endswith(f":{port:04X}") for line in lines)
 
 
 def _attach(one: socket.socket, option: int, *, returns: int) -> None:
