@@ -256,14 +256,14 @@ def test_a_run_is_stopped_between_two_users_and_resumed(
     erase_one = retention.erase
 
     def stopped(*arguments: Any, **named: Any) -> bool:
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)
         return erase_one(*arguments, **named)
 
     with monkeypatch.context() as patch:
         patch.setattr(erase_due, "erase", stopped)
         end = run("erase_due", "--confirm", "3")
-    assert end.status == 128 + signal.SIGINT
-    assert "Stopped by SIGINT: 1 of 3 were erased" in end.errors
+    assert end.status == 128 + signal.SIGTERM
+    assert "Stopped by SIGTERM: 1 of 3 were erased" in end.errors
     assert erase("--confirm", "2") == {"approved": 2, "held": 0, "erased": 2}
 
 
