@@ -77,7 +77,9 @@ def _refuse(diversion: socket.socket, port: int) -> None:
 
 def _listeners(port: int) -> int:
     """The number of sockets that listen on a port, by Linux's table."""
-    lines = [line.split() for name in ("tcp", "tcp6") for line in Path("/proc/self/net", name).read_text().splitlines()]
+    # A kernel without IPv6 has no tcp6.
+    tables = [path.read_text() for name in ("tcp", "tcp6") if (path := Path("/proc/self/net", name)).exists()]
+    lines = [line.split() for table in tables for line in table.splitlines()]
     # The second column is the local address, the fourth the state; 0A is LISTEN.
     return sum(line[3] == "0A" and line[1].endswith(f":{port:04X}") for line in lines)
 

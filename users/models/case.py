@@ -109,7 +109,7 @@ class Page(models.TextChoices):
 
 
 BACK_TO_WHO_ASKED = "Back to the person who asked: the partner has answered."
-# Details that are recorded in English, whoever acts.
+# Details that are recorded in English, in whatever language the person reads.
 _DETAILS: Mapping[str, Any] = {
     Page.HISTORY.value: Page.HISTORY.label,
     BACK_TO_WHO_ASKED: _("Back to the person who asked: the partner has answered."),
