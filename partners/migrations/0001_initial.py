@@ -9,7 +9,6 @@ import partners.models.partner
 import pghistory.utils
 import pgtrigger.compiler
 import uuid
-
 from django.db import migrations, models
 
 from partners.db.operations import AddTriggers, set_storage
@@ -32,6 +31,26 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
+            name='AuditEntry',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('at', models.DateTimeField(db_default=models.Func(function='clock_timestamp'), editable=False, verbose_name='at')),
+                ('actor', models.CharField(max_length=150, verbose_name='who')),
+                ('actor_kind', models.CharField(blank=True, choices=[('staff', 'Staff'), ('operator', 'Operator'), ('partner', 'Partner')], max_length=10, verbose_name='kind')),
+                ('action', models.CharField(max_length=60, verbose_name='what')),
+                ('object', models.CharField(max_length=200, verbose_name='whom')),
+                ('detail', models.JSONField(verbose_name='detail')),
+            ],
+            options={
+                'verbose_name': 'audit log entry',
+                'verbose_name_plural': 'audit log',
+                'ordering': ('-at', '-id'),
+                'default_permissions': ('view',),
+                'indexes': [models.Index(fields=['at', 'id'], name='audit_by_time'), models.Index(fields=['actor', 'at', 'id'], name='audit_of_actor'), models.Index(fields=['object', 'at', 'id'], name='audit_of_object'), models.Index(fields=['action', 'at', 'id'], name='audit_of_action'), models.Index(django.db.models.fields.json.KeyTextTransform('externalId', 'detail'), models.F('at'), models.F('id'), name='audit_of_external_id'), models.Index(condition=models.Q(('actor_kind', 'partner')), fields=['at'], name='audit_of_partners')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('actor_kind__in', ('', 'staff', 'operator', 'partner'))), name='audit_actor_kind_known')],
+            },
+        ),
+        migrations.CreateModel(
             name='Partner',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -46,15 +65,34 @@ class Migration(migrations.Migration):
                 'verbose_name': 'partner',
                 'verbose_name_plural': 'partners',
                 'ordering': ('slug',),
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('mode__in', ['live', 'sandbox'])), name='partner_mode_known'),
-                ],
+                'constraints': [models.CheckConstraint(condition=models.Q(('mode__in', ['live', 'sandbox'])), name='partner_mode_known')],
+            },
+        ),
+        migrations.CreateModel(
+            name='PartnerEvent',
+            fields=[
+                ('pgh_id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
+                ('pgh_label', models.TextField(help_text='The event label.')),
+                ('pgh_obj', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='history', related_query_name='history', to='partners.partner')),
+                ('pgh_context', pghistory.utils.JSONField(null=True)),
+                ('slug', models.CharField(help_text='How commands, imports and GET /v1/ping name the partner.', max_length=50, validators=[django.core.validators.RegexValidator('\\A[a-z0-9]+(-[a-z0-9]+)*\\Z', 'Lower-case letters and digits, in groups joined by single hyphens.')], verbose_name='slug')),
+                ('name', models.CharField(max_length=200, validators=[partners.models.partner.validate_one_line], verbose_name='name')),
+                ('mode', models.CharField(choices=[('live', 'Live'), ('sandbox', 'Sandbox')], db_default='live', default='live', help_text='A sandbox partner tests its integration, with users that are not real. It never changes.', max_length=10, verbose_name='mode')),
+                ('enabled', models.BooleanField(default=True, help_text='A disabled partner is refused from its next request on.', verbose_name='enabled')),
+                ('rate_limit', models.CharField(blank=True, help_text="Such as 600/minute; empty for the service's default.", max_length=40, validators=[partners.models.partner.validate_rate], verbose_name='rate limit')),
+            ],
+            options={
+                'abstract': False,
+                'default_permissions': (),
+                'indexes': [models.Index(fields=['pgh_obj', 'pgh_id'], name='partnerevent_of_row')],
             },
         ),
         migrations.CreateModel(
             name='ApiKey',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('partner', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='api_keys', to='partners.partner', verbose_name='partner')),
                 ('prefix', models.CharField(editable=False, max_length=25, unique=True, verbose_name='prefix')),
                 ('digest', models.BinaryField(max_length=32, unique=True)),
                 ('encrypted_secret', models.TextField(editable=False)),
@@ -63,61 +101,120 @@ class Migration(migrations.Migration):
                 ('expires_at', models.DateTimeField(blank=True, null=True, verbose_name='expires at')),
                 ('revoked_at', models.DateTimeField(editable=False, null=True, verbose_name='revoked at')),
                 ('last_used_at', models.DateTimeField(editable=False, null=True, verbose_name='last used at')),
-                ('partner', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='api_keys', to='partners.partner', verbose_name='partner')),
             ],
             options={
                 'verbose_name': 'API key',
                 'verbose_name_plural': 'API keys',
                 'ordering': ('-created_at', '-id'),
-                'indexes': [
-                    models.Index(django.db.models.functions.comparison.Least('revoked_at', 'expires_at'), name='api_key_ended'),
-                ],
+                'indexes': [models.Index(django.db.models.functions.comparison.Least('revoked_at', 'expires_at'), name='api_key_ended')],
+            },
+        ),
+        migrations.CreateModel(
+            name='ApiKeyEvent',
+            fields=[
+                ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
+                ('pgh_label', models.TextField(help_text='The event label.')),
+                ('pgh_id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('pgh_obj', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='history', related_query_name='history', to='partners.apikey')),
+                ('pgh_context', pghistory.utils.JSONField(null=True)),
+                ('partner', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='partners.partner', verbose_name='partner')),
+                ('prefix', models.CharField(editable=False, max_length=25, verbose_name='prefix')),
+                ('label', models.CharField(blank=True, max_length=100, validators=[partners.models.partner.validate_one_line], verbose_name='label')),
+                ('expires_at', models.DateTimeField(blank=True, null=True, verbose_name='expires at')),
+                ('revoked_at', models.DateTimeField(editable=False, null=True, verbose_name='revoked at')),
+            ],
+            options={
+                'abstract': False,
+                'default_permissions': (),
+                'indexes': [models.Index(fields=['pgh_obj', 'pgh_id'], name='apikeyevent_of_row')],
+            },
+        ),
+        migrations.CreateModel(
+            name='OutboxEntry',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner')),
+                ('type', models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.requirementsChanged', 'Requirements changed'), ('user.erased', 'User erased'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40)),
+                ('created_at', models.DateTimeField(db_default=models.Func(function='clock_timestamp'))),
+                ('user_ids', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), size=None)),
+                ('external_ids', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), null=True, size=None)),
+                ('times', django.contrib.postgres.fields.ArrayField(base_field=models.DateTimeField(), null=True, size=None)),
+                ('data', models.JSONField(null=True)),
+                ('size', models.PositiveIntegerField(db_default=1)),
+                ('transaction_id', models.BigIntegerField(db_default=models.Func(template='pg_current_xact_id()::text::bigint'))),
+                ('transaction_time', models.DateTimeField(db_default=models.Func(function='transaction_timestamp'))),
+            ],
+            options={
+                'verbose_name_plural': 'outbox entries',
+                'indexes': [models.Index(fields=['partner', 'id'], name='outbox_of_partner'), models.Index(condition=models.Q(('data', None)), fields=['transaction_id'], name='outbox_of_transaction')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('type__in', ['user.statusChanged', 'user.requirementsChanged', 'user.erased', 'user.transactionsRecorded', 'user.documentPublished', 'user.documentWithdrawn'])), name='outbox_type_known')],
             },
         ),
         migrations.CreateModel(
             name='Event',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner')),
                 ('user_id', models.UUIDField(verbose_name='user')),
                 ('event_id', models.UUIDField(db_default=models.Func(function='gen_random_uuid'), verbose_name='eventId')),
                 ('type', models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.requirementsChanged', 'Requirements changed'), ('user.erased', 'User erased'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40, verbose_name='type')),
                 ('created_at', models.DateTimeField(verbose_name='created at')),
                 ('data', models.JSONField(verbose_name='data')),
                 ('position', models.BigIntegerField(verbose_name='position')),
-                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner')),
             ],
             options={
                 'verbose_name': 'event',
                 'verbose_name_plural': 'events',
-                'indexes': [
-                    models.Index(fields=['user_id'], name='event_of_user'),
-                ],
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('type__in', ['user.statusChanged', 'user.requirementsChanged', 'user.erased', 'user.transactionsRecorded', 'user.documentPublished', 'user.documentWithdrawn'])), name='event_type_known'),
-                    models.UniqueConstraint(fields=('partner', 'position'), name='event_position'),
-                ],
+                'indexes': [models.Index(fields=['user_id'], name='event_of_user')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('type__in', ['user.statusChanged', 'user.requirementsChanged', 'user.erased', 'user.transactionsRecorded', 'user.documentPublished', 'user.documentWithdrawn'])), name='event_type_known'), models.UniqueConstraint(fields=('partner', 'position'), name='event_position')],
+            },
+        ),
+        migrations.CreateModel(
+            name='EventFeed',
+            fields=[
+                ('partner', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='feed', serialize=False, to='partners.partner')),
+                ('last_position', models.BigIntegerField(db_default=0)),
+                ('purged_position', models.BigIntegerField(db_default=0)),
+                ('updated_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
+                ('stopped_at', models.DateTimeField(null=True)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='IdempotencyRecord',
+            fields=[
+                ('pk', models.CompositePrimaryKey('partner_id', 'key', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='partners.partner')),
+                ('key', models.UUIDField()),
+                ('fingerprint', models.BinaryField(max_length=32)),
+                ('method', models.CharField(max_length=10)),
+                ('path', models.TextField()),
+                ('status', models.PositiveSmallIntegerField()),
+                ('body', models.BinaryField()),
+                ('location', models.TextField(null=True)),
+                ('completed_at', models.DateTimeField(db_default=models.Func(function='clock_timestamp'))),
+            ],
+            options={
+                'indexes': [models.Index(fields=['completed_at'], name='idempotency_completed_at')],
             },
         ),
         migrations.CreateModel(
             name='UsedSignature',
             fields=[
-                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='partners.partner')),
                 ('pk', models.CompositePrimaryKey('partner_id', 'signature', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='partners.partner')),
                 ('signature', models.BinaryField(max_length=32)),
                 ('signed_at', models.DateTimeField(help_text="The request's own timestamp.")),
                 ('path', models.TextField(db_default='')),
             ],
             options={
-                'indexes': [
-                    models.Index(fields=['signed_at'], name='used_signature_signed_at'),
-                ],
+                'indexes': [models.Index(fields=['signed_at'], name='used_signature_signed_at')],
             },
         ),
         migrations.CreateModel(
             name='SandboxRequest',
             fields=[
-                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='sandbox_requests', to='partners.partner')),
                 ('pk', models.CompositePrimaryKey('partner_id', 'request_id', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='sandbox_requests', to='partners.partner')),
                 ('request_id', models.UUIDField(db_index=True)),
                 ('created_at', models.DateTimeField()),
                 ('method', models.CharField(max_length=10)),
@@ -134,84 +231,14 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'sandbox request',
                 'verbose_name_plural': 'sandbox requests',
-                'indexes': [
-                    models.Index(fields=['partner', '-created_at', '-request_id'], name='sandbox_request_newest'),
-                    models.Index(fields=['created_at'], name='sandbox_request_created_at'),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name='IdempotencyRecord',
-            fields=[
-                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='partners.partner')),
-                ('pk', models.CompositePrimaryKey('partner_id', 'key', blank=True, editable=False, primary_key=True, serialize=False)),
-                ('key', models.UUIDField()),
-                ('fingerprint', models.BinaryField(max_length=32)),
-                ('method', models.CharField(max_length=10)),
-                ('path', models.TextField()),
-                ('status', models.PositiveSmallIntegerField()),
-                ('body', models.BinaryField()),
-                ('location', models.TextField(null=True)),
-                ('completed_at', models.DateTimeField(db_default=models.Func(function='clock_timestamp'))),
-            ],
-            options={
-                'indexes': [
-                    models.Index(fields=['completed_at'], name='idempotency_completed_at'),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name='OutboxEntry',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('type', models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.requirementsChanged', 'Requirements changed'), ('user.erased', 'User erased'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40)),
-                ('created_at', models.DateTimeField(db_default=models.Func(function='clock_timestamp'))),
-                ('user_ids', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), size=None)),
-                ('external_ids', django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), null=True, size=None)),
-                ('times', django.contrib.postgres.fields.ArrayField(base_field=models.DateTimeField(), null=True, size=None)),
-                ('data', models.JSONField(null=True)),
-                ('size', models.PositiveIntegerField(db_default=1)),
-                ('transaction_id', models.BigIntegerField(db_default=models.Func(template='pg_current_xact_id()::text::bigint'))),
-                ('transaction_time', models.DateTimeField(db_default=models.Func(function='transaction_timestamp'))),
-                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='partners.partner')),
-            ],
-            options={
-                'verbose_name_plural': 'outbox entries',
-                'indexes': [
-                    models.Index(fields=['partner', 'id'], name='outbox_of_partner'),
-                    models.Index(condition=models.Q(('data', None)), fields=['transaction_id'], name='outbox_of_transaction'),
-                ],
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('type__in', ['user.statusChanged', 'user.requirementsChanged', 'user.erased', 'user.transactionsRecorded', 'user.documentPublished', 'user.documentWithdrawn'])), name='outbox_type_known'),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name='PartnerEvent',
-            fields=[
-                ('pgh_id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
-                ('pgh_label', models.TextField(help_text='The event label.')),
-                ('pgh_context', pghistory.utils.JSONField(null=True)),
-                ('slug', models.CharField(help_text='How commands, imports and GET /v1/ping name the partner.', max_length=50, validators=[django.core.validators.RegexValidator('\\A[a-z0-9]+(-[a-z0-9]+)*\\Z', 'Lower-case letters and digits, in groups joined by single hyphens.')], verbose_name='slug')),
-                ('name', models.CharField(max_length=200, validators=[partners.models.partner.validate_one_line], verbose_name='name')),
-                ('mode', models.CharField(choices=[('live', 'Live'), ('sandbox', 'Sandbox')], db_default='live', default='live', help_text='A sandbox partner tests its integration, with users that are not real. It never changes.', max_length=10, verbose_name='mode')),
-                ('enabled', models.BooleanField(default=True, help_text='A disabled partner is refused from its next request on.', verbose_name='enabled')),
-                ('rate_limit', models.CharField(blank=True, help_text="Such as 600/minute; empty for the service's default.", max_length=40, validators=[partners.models.partner.validate_rate], verbose_name='rate limit')),
-                ('pgh_obj', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='history', related_query_name='history', to='partners.partner')),
-            ],
-            options={
-                'abstract': False,
-                'default_permissions': (),
-                'indexes': [
-                    models.Index(fields=['pgh_obj', 'pgh_id'], name='partnerevent_of_row'),
-                ],
+                'indexes': [models.Index(fields=['partner', '-created_at', '-request_id'], name='sandbox_request_newest'), models.Index(fields=['created_at'], name='sandbox_request_created_at')],
             },
         ),
         migrations.CreateModel(
             name='WebhookEndpoint',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False, verbose_name='webhookId')),
+                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='webhooks', to='partners.partner', verbose_name='partner')),
                 ('url', models.CharField(max_length=500, verbose_name='URL')),
                 ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.requirementsChanged', 'Requirements changed'), ('user.erased', 'User erased'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40), blank=True, default=list, help_text='Without any: all.', size=None, verbose_name='types')),
                 ('description', models.CharField(blank=True, max_length=200, verbose_name='description')),
@@ -224,25 +251,69 @@ class Migration(migrations.Migration):
                 ('removed_at', models.DateTimeField(editable=False, null=True, verbose_name='removed at')),
                 ('position', models.BigIntegerField(default=0, editable=False)),
                 ('fan_out_after', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='webhooks', to='partners.partner', verbose_name='partner')),
             ],
             options={
                 'verbose_name': 'webhook',
                 'verbose_name_plural': 'webhooks',
                 'ordering': ('created_at', 'id'),
-                'indexes': [
-                    models.Index(fields=['partner', 'created_at'], name='webhook_of_partner'),
-                ],
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('disabled_reason__in', ('', 'staff', 'gone', 'failing'))), name='webhook_disabled_reason_known'),
-                    models.CheckConstraint(condition=models.Q(('url__iregex', '^https://[^\\s/?#@:\\\\]+(:[0-9]{1,5})?([/?][!-~]*)?$')), name='webhook_url_https'),
-                ],
+                'indexes': [models.Index(fields=['partner', 'created_at'], name='webhook_of_partner')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('disabled_reason__in', ('', 'staff', 'gone', 'failing'))), name='webhook_disabled_reason_known'), models.CheckConstraint(condition=models.Q(('url__iregex', '^https://[^\\s/?#@:\\\\]+(:[0-9]{1,5})?([/?][!-~]*)?$')), name='webhook_url_https')],
+            },
+        ),
+        migrations.CreateModel(
+            name='WebhookEndpointEvent',
+            fields=[
+                ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
+                ('pgh_label', models.TextField(help_text='The event label.')),
+                ('pgh_id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('pgh_obj', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='history', related_query_name='history', to='partners.webhookendpoint')),
+                ('pgh_context', pghistory.utils.JSONField(null=True)),
+                ('partner', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='partners.partner', verbose_name='partner')),
+                ('url', models.CharField(max_length=500, verbose_name='URL')),
+                ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.requirementsChanged', 'Requirements changed'), ('user.erased', 'User erased'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40), blank=True, default=list, help_text='Without any: all.', size=None, verbose_name='types')),
+                ('description', models.CharField(blank=True, max_length=200, verbose_name='description')),
+                ('disabled_reason', models.CharField(blank=True, choices=[('staff', 'By staff'), ('gone', 'It responded with 410 Gone'), ('failing', 'It failed for 5 days')], editable=False, max_length=10, verbose_name='disabled reason')),
+                ('removed_at', models.DateTimeField(editable=False, null=True, verbose_name='removed at')),
+            ],
+            options={
+                'abstract': False,
+                'default_permissions': (),
+                'indexes': [models.Index(fields=['pgh_obj', 'pgh_id'], name='webhookendpointevent_of_row')],
+            },
+        ),
+        migrations.CreateModel(
+            name='WebhookSecret',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('endpoint', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='secrets', to='partners.webhookendpoint')),
+                ('encrypted_secret', models.TextField(editable=False)),
+                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
+                ('expires_at', models.DateTimeField(null=True)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='WebhookSecretEvent',
+            fields=[
+                ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
+                ('pgh_label', models.TextField(help_text='The event label.')),
+                ('pgh_id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('pgh_obj', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='history', related_query_name='history', to='partners.webhooksecret')),
+                ('pgh_context', pghistory.utils.JSONField(null=True)),
+                ('endpoint', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='partners.webhookendpoint')),
+                ('expires_at', models.DateTimeField(null=True)),
+            ],
+            options={
+                'abstract': False,
+                'default_permissions': (),
+                'indexes': [models.Index(fields=['pgh_obj', 'pgh_id'], name='webhooksecretevent_of_row')],
             },
         ),
         migrations.CreateModel(
             name='WebhookDelivery',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('endpoint', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='deliveries', to='partners.webhookendpoint', verbose_name='webhook')),
+                ('event', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='deliveries', to='partners.event', verbose_name='event')),
                 ('event_uuid', models.UUIDField(default=uuid.uuid4, editable=False, verbose_name='eventId')),
                 ('type', models.CharField(max_length=40, verbose_name='type')),
                 ('user_id', models.UUIDField(null=True, verbose_name='user')),
@@ -254,222 +325,50 @@ class Migration(migrations.Migration):
                 ('next_attempt_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, null=True, verbose_name='next attempt')),
                 ('leased_until', models.DateTimeField(editable=False, null=True)),
                 ('ended_at', models.DateTimeField(editable=False, null=True, verbose_name='ended at')),
-                ('event', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='deliveries', to='partners.event', verbose_name='event')),
-                ('endpoint', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='deliveries', to='partners.webhookendpoint', verbose_name='webhook')),
             ],
             options={
                 'verbose_name': 'webhook delivery',
                 'verbose_name_plural': 'webhook deliveries',
                 'ordering': ('-id',),
-                'indexes': [
-                    models.Index(condition=models.Q(('state', 'pending')), fields=['endpoint', 'next_attempt_at', 'position'], name='delivery_due'),
-                    models.Index(condition=models.Q(('attempt_count', 0), ('state', 'pending')), fields=['endpoint', 'user_id', 'position'], name='delivery_first_attempt'),
-                    models.Index(condition=models.Q(('leased_until__isnull', False)), fields=['endpoint'], name='delivery_leased'),
-                    models.Index(condition=models.Q(('event', None), ('state', 'pending')), fields=['endpoint'], name='delivery_test'),
-                    models.Index(fields=['endpoint', '-id'], name='delivery_of_endpoint'),
-                    models.Index(fields=['created_at'], name='delivery_created_at'),
-                ],
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('state__in', ['pending', 'delivered', 'failed', 'skipped'])), name='delivery_state_known'),
-                    models.CheckConstraint(condition=models.Q(models.Q(('ended_at', None), ('next_attempt_at__isnull', False), ('state', 'pending')), models.Q(models.Q(('state', 'pending'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='delivery_ended_once'),
-                ],
+                'indexes': [models.Index(condition=models.Q(('state', 'pending')), fields=['endpoint', 'next_attempt_at', 'position'], name='delivery_due'), models.Index(condition=models.Q(('attempt_count', 0), ('state', 'pending')), fields=['endpoint', 'user_id', 'position'], name='delivery_first_attempt'), models.Index(condition=models.Q(('leased_until__isnull', False)), fields=['endpoint'], name='delivery_leased'), models.Index(condition=models.Q(('event', None), ('state', 'pending')), fields=['endpoint'], name='delivery_test'), models.Index(fields=['endpoint', '-id'], name='delivery_of_endpoint'), models.Index(fields=['created_at'], name='delivery_created_at')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ['pending', 'delivered', 'failed', 'skipped'])), name='delivery_state_known'), models.CheckConstraint(condition=models.Q(models.Q(('ended_at', None), ('next_attempt_at__isnull', False), ('state', 'pending')), models.Q(models.Q(('state', 'pending'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='delivery_ended_once')],
             },
-        ),
-        migrations.CreateModel(
-            name='WebhookEndpointEvent',
-            fields=[
-                ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
-                ('pgh_label', models.TextField(help_text='The event label.')),
-                ('pgh_id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('pgh_context', pghistory.utils.JSONField(null=True)),
-                ('url', models.CharField(max_length=500, verbose_name='URL')),
-                ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('user.statusChanged', 'Status changed'), ('user.requirementsChanged', 'Requirements changed'), ('user.erased', 'User erased'), ('user.transactionsRecorded', 'Transactions recorded'), ('user.documentPublished', 'Document published'), ('user.documentWithdrawn', 'Document withdrawn')], max_length=40), blank=True, default=list, help_text='Without any: all.', size=None, verbose_name='types')),
-                ('description', models.CharField(blank=True, max_length=200, verbose_name='description')),
-                ('disabled_reason', models.CharField(blank=True, choices=[('staff', 'By staff'), ('gone', 'It responded with 410 Gone'), ('failing', 'It failed for 5 days')], editable=False, max_length=10, verbose_name='disabled reason')),
-                ('removed_at', models.DateTimeField(editable=False, null=True, verbose_name='removed at')),
-                ('partner', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='partners.partner', verbose_name='partner')),
-                ('pgh_obj', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='history', related_query_name='history', to='partners.webhookendpoint')),
-            ],
-            options={
-                'abstract': False,
-                'default_permissions': (),
-                'indexes': [
-                    models.Index(fields=['pgh_obj', 'pgh_id'], name='webhookendpointevent_of_row'),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name='WebhookSecret',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('encrypted_secret', models.TextField(editable=False)),
-                ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False)),
-                ('expires_at', models.DateTimeField(null=True)),
-                ('endpoint', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='secrets', to='partners.webhookendpoint')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='WebhookSecretEvent',
-            fields=[
-                ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
-                ('pgh_label', models.TextField(help_text='The event label.')),
-                ('pgh_id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('pgh_context', pghistory.utils.JSONField(null=True)),
-                ('expires_at', models.DateTimeField(null=True)),
-                ('endpoint', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='partners.webhookendpoint')),
-                ('pgh_obj', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='history', related_query_name='history', to='partners.webhooksecret')),
-            ],
-            options={
-                'abstract': False,
-                'default_permissions': (),
-                'indexes': [
-                    models.Index(fields=['pgh_obj', 'pgh_id'], name='webhooksecretevent_of_row'),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name='ApiKeyEvent',
-            fields=[
-                ('pgh_created_at', models.DateTimeField(auto_now_add=True)),
-                ('pgh_label', models.TextField(help_text='The event label.')),
-                ('pgh_id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('pgh_context', pghistory.utils.JSONField(null=True)),
-                ('prefix', models.CharField(editable=False, max_length=25, verbose_name='prefix')),
-                ('label', models.CharField(blank=True, max_length=100, validators=[partners.models.partner.validate_one_line], verbose_name='label')),
-                ('expires_at', models.DateTimeField(blank=True, null=True, verbose_name='expires at')),
-                ('revoked_at', models.DateTimeField(editable=False, null=True, verbose_name='revoked at')),
-                ('pgh_obj', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='history', related_query_name='history', to='partners.apikey')),
-                ('partner', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='partners.partner', verbose_name='partner')),
-            ],
-            options={
-                'abstract': False,
-                'default_permissions': (),
-                'indexes': [
-                    models.Index(fields=['pgh_obj', 'pgh_id'], name='apikeyevent_of_row'),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name='AuditEntry',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('at', models.DateTimeField(db_default=models.Func(function='clock_timestamp'), editable=False, verbose_name='at')),
-                ('actor', models.CharField(max_length=150, verbose_name='who')),
-                ('actor_kind', models.CharField(blank=True, choices=[('staff', 'Staff'), ('operator', 'Operator'), ('partner', 'Partner')], max_length=10, verbose_name='kind')),
-                ('action', models.CharField(max_length=60, verbose_name='what')),
-                ('object', models.CharField(max_length=200, verbose_name='whom')),
-                ('detail', models.JSONField(verbose_name='detail')),
-            ],
-            options={
-                'verbose_name': 'audit log entry',
-                'verbose_name_plural': 'audit log',
-                'ordering': ('-at', '-id'),
-                'default_permissions': ('view',),
-                'indexes': [
-                    models.Index(fields=['at', 'id'], name='audit_by_time'),
-                    models.Index(fields=['actor', 'at', 'id'], name='audit_of_actor'),
-                    models.Index(fields=['object', 'at', 'id'], name='audit_of_object'),
-                    models.Index(fields=['action', 'at', 'id'], name='audit_of_action'),
-                    models.Index(django.db.models.fields.json.KeyTextTransform('externalId', 'detail'), models.F('at'), models.F('id'), name='audit_of_external_id'),
-                    models.Index(condition=models.Q(('actor_kind', 'partner')), fields=['at'], name='audit_of_partners'),
-                ],
-                'constraints': [
-                    models.CheckConstraint(condition=models.Q(('actor_kind__in', ('', 'staff', 'operator', 'partner'))), name='audit_actor_kind_known'),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name='EventFeed',
-            fields=[
-                ('partner', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='feed', serialize=False, to='partners.partner')),
-                ('last_position', models.BigIntegerField(db_default=0)),
-                ('purged_position', models.BigIntegerField(db_default=0)),
-                ('updated_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
-                ('stopped_at', models.DateTimeField(null=True)),
-            ],
         ),
         AddTriggers(
             model_name='auditentry',
-            triggers=[
-                pgtrigger.compiler.Trigger(name='of_somebody', sql=partners.db.triggers.PermanentTriggerSql(func="\n                    IF (NEW.actor_kind IN ('', 'staff') AND NEW.actor <> '')\n                        AND (NEW.actor_kind = 'staff') <> EXISTS (\n                            SELECT FROM users_staff s WHERE s.username = NEW.actor)\n                        OR NEW.actor_kind = 'partner' AND NOT EXISTS (\n                            SELECT FROM partners_partner p WHERE p.slug = NEW.actor)\n                        OR NEW.actor_kind <> '' AND NEW.actor = '' THEN\n                        RAISE EXCEPTION 'An act is of an account or a partner that exists.' USING ERRCODE = 'integrity_constraint_violation';\n                    END IF;\n                    RETURN NEW;\n                ", hash='92e90b1355831386eadbf02554d60292545a53bc', operation='INSERT', pgid='pgtrigger_of_somebody_c3d7a', table='partners_auditentry', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') AND to_jsonb(OLD) - 'detail' = to_jsonb(NEW) - 'detail' THEN RETURN NEW; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='bdb67bd9d84cc8074ba16b57ceed2eeadbeed3cc', operation='UPDATE', pgid='pgtrigger_no_update_d452b', table='partners_auditentry', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    IF \n                    OLD.actor_kind = 'partner' AND OLD.at < now() - interval '90 days' AND EXISTS (\n                        SELECT FROM partners_partner p WHERE p.slug = OLD.actor AND p.mode = 'sandbox')\n                 THEN RETURN OLD; END IF; RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='d75afc3cf4f0478748dfaa38e84db84b3553105d', operation='DELETE', pgid='pgtrigger_no_delete_f1f47', table='partners_auditentry', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='404d589b8357b23e4cb951e5ab5fb5e278b1039d', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_e7949', table='partners_auditentry', when='BEFORE')),
-            ],
+            triggers=[pgtrigger.compiler.Trigger(name='of_somebody', sql=partners.db.triggers.PermanentTriggerSql(func="\n                    IF (NEW.actor_kind IN ('', 'staff') AND NEW.actor <> '')\n                        AND (NEW.actor_kind = 'staff') <> EXISTS (\n                            SELECT FROM users_staff s WHERE s.username = NEW.actor)\n                        OR NEW.actor_kind = 'partner' AND NOT EXISTS (\n                            SELECT FROM partners_partner p WHERE p.slug = NEW.actor)\n                        OR NEW.actor_kind <> '' AND NEW.actor = '' THEN\n                        RAISE EXCEPTION 'An act is of an account or a partner that exists.' USING ERRCODE = 'integrity_constraint_violation';\n                    END IF;\n                    RETURN NEW;\n                ", hash='92e90b1355831386eadbf02554d60292545a53bc', operation='INSERT', pgid='pgtrigger_of_somebody_c3d7a', table='partners_auditentry', when='BEFORE')), pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') AND to_jsonb(OLD) - 'detail' = to_jsonb(NEW) - 'detail' THEN RETURN NEW; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='bdb67bd9d84cc8074ba16b57ceed2eeadbeed3cc', operation='UPDATE', pgid='pgtrigger_no_update_d452b', table='partners_auditentry', when='BEFORE')), pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    IF \n                    OLD.actor_kind = 'partner' AND OLD.at < now() - interval '90 days' AND EXISTS (\n                        SELECT FROM partners_partner p WHERE p.slug = OLD.actor AND p.mode = 'sandbox')\n                 THEN RETURN OLD; END IF; RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='d75afc3cf4f0478748dfaa38e84db84b3553105d', operation='DELETE', pgid='pgtrigger_no_delete_f1f47', table='partners_auditentry', when='BEFORE')), pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='404d589b8357b23e4cb951e5ab5fb5e278b1039d', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_e7949', table='partners_auditentry', when='BEFORE'))],
         ),
         AddTriggers(
             model_name='partner',
-            triggers=[
-                pgtrigger.compiler.Trigger(name='mode_stays', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD.mode IS DISTINCT FROM NEW.mode)', func="RAISE EXCEPTION 'The mode of a partner does not change.' USING ERRCODE = 'integrity_constraint_violation';", hash='c0f938973322e29fb864e46f12c08e106acf5348', operation='UPDATE', pgid='pgtrigger_mode_stays_4d55d', table='partners_partner', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='insert_insert', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "partners_partnerevent" ("enabled", "mode", "name", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "rate_limit", "slug") VALUES (NEW."enabled", NEW."mode", NEW."name", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id", NEW."rate_limit", NEW."slug"); RETURN NULL;', hash='5ee18c45a47b5de5667263412f9d8d3dc5b2154d', operation='INSERT', pgid='pgtrigger_insert_insert_71860', table='partners_partner', when='AFTER')),
-                pgtrigger.compiler.Trigger(name='update_update', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD."enabled" IS DISTINCT FROM (NEW."enabled") OR OLD."mode" IS DISTINCT FROM (NEW."mode") OR OLD."name" IS DISTINCT FROM (NEW."name") OR OLD."rate_limit" IS DISTINCT FROM (NEW."rate_limit") OR OLD."slug" IS DISTINCT FROM (NEW."slug"))', func='INSERT INTO "partners_partnerevent" ("enabled", "mode", "name", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "rate_limit", "slug") VALUES (NEW."enabled", NEW."mode", NEW."name", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id", NEW."rate_limit", NEW."slug"); RETURN NULL;', hash='c79dc46533c29f35d2dfa57f46a6935d9859ca4c', operation='UPDATE', pgid='pgtrigger_update_update_17ece', table='partners_partner', when='AFTER')),
-            ],
-        ),
-        AddTriggers(
-            model_name='apikeyevent',
-            triggers=[
-                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='1356096dcae6ae1eb47e186d6ec83879547d7c7f', operation='UPDATE', pgid='pgtrigger_no_update_f0a6b', table='partners_apikeyevent', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    IF NOT EXISTS (SELECT FROM partners_apikey WHERE id = OLD.pgh_obj_id) THEN RETURN OLD; END IF; RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='34503f8068d8bc174292e59fd775bcffc0430a16', operation='DELETE', pgid='pgtrigger_no_delete_be146', table='partners_apikeyevent', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='9af2a97baa301b793637e721138c02b0c0f0fba8', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_d60f0', table='partners_apikeyevent', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE before jsonb; after jsonb;', func='\n            IF NEW.pgh_label = \'delete\' THEN\n                before := to_jsonb(NEW);\n            ELSE\n                after := to_jsonb(NEW);\n                SELECT to_jsonb(earlier) INTO before FROM partners_apikeyevent AS earlier\n                 WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;\n            END IF;\n            \n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'apiKey.\' || CASE NEW.pgh_label WHEN \'insert\' THEN \'created\' WHEN \'update\' THEN \'changed\' ELSE \'removed\' END, NEW.prefix,\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'partner\', (SELECT slug FROM partners_partner WHERE id = NEW.partner_id), \'changes\', (SELECT jsonb_object_agg(name, jsonb_build_array(coalesce(nullif(before -> name, \'""\'), \'null\'), coalesce(nullif(after -> name, \'""\'), \'null\'))) FROM unnest(ARRAY[\'label\', \'expires_at\', \'revoked_at\']::text[]) AS name\n                    WHERE coalesce(nullif(before -> name, \'""\'), \'null\') IS DISTINCT FROM coalesce(nullif(after -> name, \'""\'), \'null\'))))\n          FROM (SELECT coalesce(NEW.pgh_context, \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', NULL::text))\n                    AS context) AS given\n         WHERE true\n    ;\n            RETURN NULL;\n        ', hash='ccc430d6edfa6c7d8f888ef2f7c769ea9df769c5', operation='INSERT', pgid='pgtrigger_audit_57ff2', table='partners_apikeyevent', when='AFTER')),
-            ],
-        ),
-        AddTriggers(
-            model_name='apikey',
-            triggers=[
-                pgtrigger.compiler.Trigger(name='kind_of_partner', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT starts_with(NEW.prefix, (\n                SELECT CASE mode WHEN 'live' THEN 'psi_key_' WHEN 'sandbox' THEN 'psi_test_key_' END\n                  FROM partners_partner WHERE id = NEW.partner_id\n            )) THEN\n                RAISE EXCEPTION 'A key of this kind is not for this kind of partner.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='d3dbc4fee67682363a42670588030ddff08dbdc8', operation='INSERT', pgid='pgtrigger_kind_of_partner_4f778', table='partners_apikey', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    IF least(OLD.revoked_at, OLD.expires_at) < now() - (CASE WHEN starts_with(OLD.prefix, 'psi_test_key_') THEN 30 ELSE 365 END) * interval '1 day' THEN RETURN OLD; END IF; RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='2c5a5e07b88c9218d9a18c3cd3c56293de1a9e64', operation='DELETE', pgid='pgtrigger_no_delete_e4584', table='partners_apikey', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='ab16597d22925fa3c6f2f3c24937e3093e199786', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_5cfcd', table='partners_apikey', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='key_identity_immutable', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (ROW(OLD.id, OLD.partner_id, OLD.prefix, OLD.digest, OLD.created_at) IS DISTINCT FROM ROW(NEW.id, NEW.partner_id, NEW.prefix, NEW.digest, NEW.created_at))', func="RAISE EXCEPTION 'The identity of an API key does not change.' USING ERRCODE = 'integrity_constraint_violation';", hash='1ab9eed2ec10bd1c70a77962683c890c6d5afdbe', operation='UPDATE', pgid='pgtrigger_key_identity_immutable_41604', table='partners_apikey', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='revocation_stays', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD.revoked_at IS DISTINCT FROM NEW.revoked_at AND OLD.revoked_at IS NOT NULL)', func="RAISE EXCEPTION 'A revoked API key stays revoked.' USING ERRCODE = 'integrity_constraint_violation';", hash='8272a3c06abe2b609277e3d65b89e67af97a0a93', operation='UPDATE', pgid='pgtrigger_revocation_stays_bbb7a', table='partners_apikey', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='expiry_comes_no_later', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (coalesce(NEW.expires_at, 'infinity') > coalesce(OLD.expires_at, 'infinity'))", func="RAISE EXCEPTION 'An API key expires no later than it was to.' USING ERRCODE = 'integrity_constraint_violation';", hash='a8af3c5a27d230df71bcc45af41ac6e921639478', operation='UPDATE', pgid='pgtrigger_expiry_comes_no_later_a2035', table='partners_apikey', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='history_goes', sql=partners.db.triggers.PermanentTriggerSql(func='DELETE FROM partners_apikeyevent WHERE pgh_obj_id = OLD.id; RETURN NULL;', hash='35ad1e8613e2a9b31e7a56335bcf2ef62a15a697', operation='DELETE', pgid='pgtrigger_history_goes_7aa57', table='partners_apikey', when='AFTER')),
-                pgtrigger.compiler.Trigger(name='insert_insert', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "partners_apikeyevent" ("expires_at", "label", "partner_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "prefix", "revoked_at") VALUES (NEW."expires_at", NEW."label", NEW."partner_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id", NEW."prefix", NEW."revoked_at"); RETURN NULL;', hash='b556e6706a74ca95ed5cadd8737f8460b4c17f56', operation='INSERT', pgid='pgtrigger_insert_insert_5235f', table='partners_apikey', when='AFTER')),
-                pgtrigger.compiler.Trigger(name='update_update', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD."expires_at" IS DISTINCT FROM (NEW."expires_at") OR OLD."label" IS DISTINCT FROM (NEW."label") OR OLD."partner_id" IS DISTINCT FROM (NEW."partner_id") OR OLD."prefix" IS DISTINCT FROM (NEW."prefix") OR OLD."revoked_at" IS DISTINCT FROM (NEW."revoked_at"))', func='INSERT INTO "partners_apikeyevent" ("expires_at", "label", "partner_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "prefix", "revoked_at") VALUES (NEW."expires_at", NEW."label", NEW."partner_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id", NEW."prefix", NEW."revoked_at"); RETURN NULL;', hash='2145616bb3f4f62c9e18597d06050ad0226e036d', operation='UPDATE', pgid='pgtrigger_update_update_33ba9', table='partners_apikey', when='AFTER')),
-            ],
+            triggers=[pgtrigger.compiler.Trigger(name='insert_insert', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "partners_partnerevent" ("enabled", "mode", "name", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "rate_limit", "slug") VALUES (NEW."enabled", NEW."mode", NEW."name", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id", NEW."rate_limit", NEW."slug"); RETURN NULL;', hash='5ee18c45a47b5de5667263412f9d8d3dc5b2154d', operation='INSERT', pgid='pgtrigger_insert_insert_71860', table='partners_partner', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD."enabled" IS DISTINCT FROM (NEW."enabled") OR OLD."mode" IS DISTINCT FROM (NEW."mode") OR OLD."name" IS DISTINCT FROM (NEW."name") OR OLD."rate_limit" IS DISTINCT FROM (NEW."rate_limit") OR OLD."slug" IS DISTINCT FROM (NEW."slug"))', func='INSERT INTO "partners_partnerevent" ("enabled", "mode", "name", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "rate_limit", "slug") VALUES (NEW."enabled", NEW."mode", NEW."name", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id", NEW."rate_limit", NEW."slug"); RETURN NULL;', hash='c79dc46533c29f35d2dfa57f46a6935d9859ca4c', operation='UPDATE', pgid='pgtrigger_update_update_17ece', table='partners_partner', when='AFTER')), pgtrigger.compiler.Trigger(name='mode_stays', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD.mode IS DISTINCT FROM NEW.mode)', func="RAISE EXCEPTION 'The mode of a partner does not change.' USING ERRCODE = 'integrity_constraint_violation';", hash='c0f938973322e29fb864e46f12c08e106acf5348', operation='UPDATE', pgid='pgtrigger_mode_stays_4d55d', table='partners_partner', when='BEFORE'))],
         ),
         AddTriggers(
             model_name='partnerevent',
-            triggers=[
-                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='c7e135cbc41c0f556f9ff6b49408cdac9042da23', operation='UPDATE', pgid='pgtrigger_no_update_c5b37', table='partners_partnerevent', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='8e9589a77b603321fd557cc423e37c577b5bab35', operation='DELETE', pgid='pgtrigger_no_delete_868eb', table='partners_partnerevent', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='040be459e089f189944a3e190d49b22286b19e9b', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_d92fd', table='partners_partnerevent', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE before jsonb; after jsonb;', func='\n            IF NEW.pgh_label = \'delete\' THEN\n                before := to_jsonb(NEW);\n            ELSE\n                after := to_jsonb(NEW);\n                SELECT to_jsonb(earlier) INTO before FROM partners_partnerevent AS earlier\n                 WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;\n            END IF;\n            \n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'partner.\' || CASE NEW.pgh_label WHEN \'insert\' THEN \'created\' WHEN \'update\' THEN \'changed\' ELSE \'removed\' END, NEW.slug,\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'changes\', (SELECT jsonb_object_agg(name, jsonb_build_array(coalesce(nullif(before -> name, \'""\'), \'null\'), coalesce(nullif(after -> name, \'""\'), \'null\'))) FROM unnest(ARRAY[\'slug\', \'name\', \'mode\', \'enabled\', \'rate_limit\']::text[]) AS name\n                    WHERE coalesce(nullif(before -> name, \'""\'), \'null\') IS DISTINCT FROM coalesce(nullif(after -> name, \'""\'), \'null\'))))\n          FROM (SELECT coalesce(NEW.pgh_context, \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', NULL::text))\n                    AS context) AS given\n         WHERE true\n    ;\n            RETURN NULL;\n        ', hash='4af441d8fb7e6ad86599e91bfc81e420239488bb', operation='INSERT', pgid='pgtrigger_audit_0eefb', table='partners_partnerevent', when='AFTER')),
-            ],
+            triggers=[pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='c7e135cbc41c0f556f9ff6b49408cdac9042da23', operation='UPDATE', pgid='pgtrigger_no_update_c5b37', table='partners_partnerevent', when='BEFORE')), pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='8e9589a77b603321fd557cc423e37c577b5bab35', operation='DELETE', pgid='pgtrigger_no_delete_868eb', table='partners_partnerevent', when='BEFORE')), pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='040be459e089f189944a3e190d49b22286b19e9b', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_d92fd', table='partners_partnerevent', when='BEFORE')), pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE before jsonb; after jsonb;', func='\n            IF NEW.pgh_label = \'delete\' THEN\n                before := to_jsonb(NEW);\n            ELSE\n                after := to_jsonb(NEW);\n                SELECT to_jsonb(earlier) INTO before FROM partners_partnerevent AS earlier\n                 WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;\n            END IF;\n            \n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'partner.\' || CASE NEW.pgh_label WHEN \'insert\' THEN \'created\' WHEN \'update\' THEN \'changed\' ELSE \'removed\' END, NEW.slug,\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'changes\', (SELECT jsonb_object_agg(name, jsonb_build_array(coalesce(nullif(before -> name, \'""\'), \'null\'), coalesce(nullif(after -> name, \'""\'), \'null\'))) FROM unnest(ARRAY[\'slug\', \'name\', \'mode\', \'enabled\', \'rate_limit\']::text[]) AS name\n                    WHERE coalesce(nullif(before -> name, \'""\'), \'null\') IS DISTINCT FROM coalesce(nullif(after -> name, \'""\'), \'null\'))))\n          FROM (SELECT coalesce(NEW.pgh_context, \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', NULL::text))\n                    AS context) AS given\n         WHERE true\n    ;\n            RETURN NULL;\n        ', hash='4af441d8fb7e6ad86599e91bfc81e420239488bb', operation='INSERT', pgid='pgtrigger_audit_0eefb', table='partners_partnerevent', when='AFTER'))],
+        ),
+        AddTriggers(
+            model_name='apikey',
+            triggers=[pgtrigger.compiler.Trigger(name='history_goes', sql=partners.db.triggers.PermanentTriggerSql(func='DELETE FROM partners_apikeyevent WHERE pgh_obj_id = OLD.id; RETURN NULL;', hash='35ad1e8613e2a9b31e7a56335bcf2ef62a15a697', operation='DELETE', pgid='pgtrigger_history_goes_7aa57', table='partners_apikey', when='AFTER')), pgtrigger.compiler.Trigger(name='insert_insert', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "partners_apikeyevent" ("expires_at", "label", "partner_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "prefix", "revoked_at") VALUES (NEW."expires_at", NEW."label", NEW."partner_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id", NEW."prefix", NEW."revoked_at"); RETURN NULL;', hash='b556e6706a74ca95ed5cadd8737f8460b4c17f56', operation='INSERT', pgid='pgtrigger_insert_insert_5235f', table='partners_apikey', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD."expires_at" IS DISTINCT FROM (NEW."expires_at") OR OLD."label" IS DISTINCT FROM (NEW."label") OR OLD."partner_id" IS DISTINCT FROM (NEW."partner_id") OR OLD."prefix" IS DISTINCT FROM (NEW."prefix") OR OLD."revoked_at" IS DISTINCT FROM (NEW."revoked_at"))', func='INSERT INTO "partners_apikeyevent" ("expires_at", "label", "partner_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "prefix", "revoked_at") VALUES (NEW."expires_at", NEW."label", NEW."partner_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id", NEW."prefix", NEW."revoked_at"); RETURN NULL;', hash='2145616bb3f4f62c9e18597d06050ad0226e036d', operation='UPDATE', pgid='pgtrigger_update_update_33ba9', table='partners_apikey', when='AFTER')), pgtrigger.compiler.Trigger(name='kind_of_partner', sql=partners.db.triggers.PermanentTriggerSql(func="\n            IF NOT starts_with(NEW.prefix, (\n                SELECT CASE mode WHEN 'live' THEN 'psi_key_' WHEN 'sandbox' THEN 'psi_test_key_' END\n                  FROM partners_partner WHERE id = NEW.partner_id\n            )) THEN\n                RAISE EXCEPTION 'A key of this kind is not for this kind of partner.' USING ERRCODE = 'integrity_constraint_violation';\n            END IF;\n            RETURN NEW;\n        ", hash='d3dbc4fee67682363a42670588030ddff08dbdc8', operation='INSERT', pgid='pgtrigger_kind_of_partner_4f778', table='partners_apikey', when='BEFORE')), pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    IF least(OLD.revoked_at, OLD.expires_at) < now() - (CASE WHEN starts_with(OLD.prefix, 'psi_test_key_') THEN 30 ELSE 365 END) * interval '1 day' THEN RETURN OLD; END IF; RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='2c5a5e07b88c9218d9a18c3cd3c56293de1a9e64', operation='DELETE', pgid='pgtrigger_no_delete_e4584', table='partners_apikey', when='BEFORE')), pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='ab16597d22925fa3c6f2f3c24937e3093e199786', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_5cfcd', table='partners_apikey', when='BEFORE')), pgtrigger.compiler.Trigger(name='key_identity_immutable', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (ROW(OLD.id, OLD.partner_id, OLD.prefix, OLD.digest, OLD.created_at) IS DISTINCT FROM ROW(NEW.id, NEW.partner_id, NEW.prefix, NEW.digest, NEW.created_at))', func="RAISE EXCEPTION 'The identity of an API key does not change.' USING ERRCODE = 'integrity_constraint_violation';", hash='1ab9eed2ec10bd1c70a77962683c890c6d5afdbe', operation='UPDATE', pgid='pgtrigger_key_identity_immutable_41604', table='partners_apikey', when='BEFORE')), pgtrigger.compiler.Trigger(name='revocation_stays', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD.revoked_at IS DISTINCT FROM NEW.revoked_at AND OLD.revoked_at IS NOT NULL)', func="RAISE EXCEPTION 'A revoked API key stays revoked.' USING ERRCODE = 'integrity_constraint_violation';", hash='8272a3c06abe2b609277e3d65b89e67af97a0a93', operation='UPDATE', pgid='pgtrigger_revocation_stays_bbb7a', table='partners_apikey', when='BEFORE')), pgtrigger.compiler.Trigger(name='expiry_comes_no_later', sql=partners.db.triggers.PermanentTriggerSql(condition="WHEN (coalesce(NEW.expires_at, 'infinity') > coalesce(OLD.expires_at, 'infinity'))", func="RAISE EXCEPTION 'An API key expires no later than it was to.' USING ERRCODE = 'integrity_constraint_violation';", hash='a8af3c5a27d230df71bcc45af41ac6e921639478', operation='UPDATE', pgid='pgtrigger_expiry_comes_no_later_a2035', table='partners_apikey', when='BEFORE'))],
+        ),
+        AddTriggers(
+            model_name='apikeyevent',
+            triggers=[pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='1356096dcae6ae1eb47e186d6ec83879547d7c7f', operation='UPDATE', pgid='pgtrigger_no_update_f0a6b', table='partners_apikeyevent', when='BEFORE')), pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    IF NOT EXISTS (SELECT FROM partners_apikey WHERE id = OLD.pgh_obj_id) THEN RETURN OLD; END IF; RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='34503f8068d8bc174292e59fd775bcffc0430a16', operation='DELETE', pgid='pgtrigger_no_delete_be146', table='partners_apikeyevent', when='BEFORE')), pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='9af2a97baa301b793637e721138c02b0c0f0fba8', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_d60f0', table='partners_apikeyevent', when='BEFORE')), pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE before jsonb; after jsonb;', func='\n            IF NEW.pgh_label = \'delete\' THEN\n                before := to_jsonb(NEW);\n            ELSE\n                after := to_jsonb(NEW);\n                SELECT to_jsonb(earlier) INTO before FROM partners_apikeyevent AS earlier\n                 WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;\n            END IF;\n            \n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'apiKey.\' || CASE NEW.pgh_label WHEN \'insert\' THEN \'created\' WHEN \'update\' THEN \'changed\' ELSE \'removed\' END, NEW.prefix,\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'partner\', (SELECT slug FROM partners_partner WHERE id = NEW.partner_id), \'changes\', (SELECT jsonb_object_agg(name, jsonb_build_array(coalesce(nullif(before -> name, \'""\'), \'null\'), coalesce(nullif(after -> name, \'""\'), \'null\'))) FROM unnest(ARRAY[\'label\', \'expires_at\', \'revoked_at\']::text[]) AS name\n                    WHERE coalesce(nullif(before -> name, \'""\'), \'null\') IS DISTINCT FROM coalesce(nullif(after -> name, \'""\'), \'null\'))))\n          FROM (SELECT coalesce(NEW.pgh_context, \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', NULL::text))\n                    AS context) AS given\n         WHERE true\n    ;\n            RETURN NULL;\n        ', hash='ccc430d6edfa6c7d8f888ef2f7c769ea9df769c5', operation='INSERT', pgid='pgtrigger_audit_57ff2', table='partners_apikeyevent', when='AFTER'))],
         ),
         AddTriggers(
             model_name='webhookendpoint',
-            triggers=[
-                pgtrigger.compiler.Trigger(name='history_goes', sql=partners.db.triggers.PermanentTriggerSql(func='DELETE FROM partners_webhookendpointevent WHERE pgh_obj_id = OLD.id; RETURN NULL;', hash='0a4ffe027f20532e5281aa0d1262c1ff56220deb', operation='DELETE', pgid='pgtrigger_history_goes_8641a', table='partners_webhookendpoint', when='AFTER')),
-                pgtrigger.compiler.Trigger(name='insert_insert', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "partners_webhookendpointevent" ("description", "disabled_reason", "partner_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "removed_at", "types", "url") VALUES (NEW."description", NEW."disabled_reason", NEW."partner_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id", NEW."removed_at", NEW."types", NEW."url"); RETURN NULL;', hash='b43bd031790acb58500efc70e99abb7550192fd5', operation='INSERT', pgid='pgtrigger_insert_insert_acdf6', table='partners_webhookendpoint', when='AFTER')),
-                pgtrigger.compiler.Trigger(name='update_update', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD."description" IS DISTINCT FROM (NEW."description") OR OLD."disabled_reason" IS DISTINCT FROM (NEW."disabled_reason") OR OLD."partner_id" IS DISTINCT FROM (NEW."partner_id") OR OLD."removed_at" IS DISTINCT FROM (NEW."removed_at") OR OLD."types" IS DISTINCT FROM (NEW."types") OR OLD."url" IS DISTINCT FROM (NEW."url"))', func='INSERT INTO "partners_webhookendpointevent" ("description", "disabled_reason", "partner_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "removed_at", "types", "url") VALUES (NEW."description", NEW."disabled_reason", NEW."partner_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id", NEW."removed_at", NEW."types", NEW."url"); RETURN NULL;', hash='9427cf50ded51b3893a710d1296c9c6712cd4176', operation='UPDATE', pgid='pgtrigger_update_update_b9594', table='partners_webhookendpoint', when='AFTER')),
-            ],
+            triggers=[pgtrigger.compiler.Trigger(name='history_goes', sql=partners.db.triggers.PermanentTriggerSql(func='DELETE FROM partners_webhookendpointevent WHERE pgh_obj_id = OLD.id; RETURN NULL;', hash='0a4ffe027f20532e5281aa0d1262c1ff56220deb', operation='DELETE', pgid='pgtrigger_history_goes_8641a', table='partners_webhookendpoint', when='AFTER')), pgtrigger.compiler.Trigger(name='insert_insert', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "partners_webhookendpointevent" ("description", "disabled_reason", "partner_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "removed_at", "types", "url") VALUES (NEW."description", NEW."disabled_reason", NEW."partner_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id", NEW."removed_at", NEW."types", NEW."url"); RETURN NULL;', hash='b43bd031790acb58500efc70e99abb7550192fd5', operation='INSERT', pgid='pgtrigger_insert_insert_acdf6', table='partners_webhookendpoint', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD."description" IS DISTINCT FROM (NEW."description") OR OLD."disabled_reason" IS DISTINCT FROM (NEW."disabled_reason") OR OLD."partner_id" IS DISTINCT FROM (NEW."partner_id") OR OLD."removed_at" IS DISTINCT FROM (NEW."removed_at") OR OLD."types" IS DISTINCT FROM (NEW."types") OR OLD."url" IS DISTINCT FROM (NEW."url"))', func='INSERT INTO "partners_webhookendpointevent" ("description", "disabled_reason", "partner_id", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "removed_at", "types", "url") VALUES (NEW."description", NEW."disabled_reason", NEW."partner_id", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id", NEW."removed_at", NEW."types", NEW."url"); RETURN NULL;', hash='9427cf50ded51b3893a710d1296c9c6712cd4176', operation='UPDATE', pgid='pgtrigger_update_update_b9594', table='partners_webhookendpoint', when='AFTER'))],
         ),
         AddTriggers(
             model_name='webhookendpointevent',
-            triggers=[
-                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='171fd882c84add74510d43c5ce7e11d204ce968b', operation='UPDATE', pgid='pgtrigger_no_update_4617a', table='partners_webhookendpointevent', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    IF NOT EXISTS (SELECT FROM partners_webhookendpoint WHERE id = OLD.pgh_obj_id) THEN RETURN OLD; END IF; RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='630a53b86d3fa85b7f922bedb71ba981f644f377', operation='DELETE', pgid='pgtrigger_no_delete_d1f20', table='partners_webhookendpointevent', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='14312cd97e56839e7039227af86579e32261881b', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_27d9d', table='partners_webhookendpointevent', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE before jsonb; after jsonb;', func='\n            IF NEW.pgh_label = \'delete\' THEN\n                before := to_jsonb(NEW);\n            ELSE\n                after := to_jsonb(NEW);\n                SELECT to_jsonb(earlier) INTO before FROM partners_webhookendpointevent AS earlier\n                 WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;\n            END IF;\n            \n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'webhook.\' || CASE NEW.pgh_label WHEN \'insert\' THEN \'created\' WHEN \'update\' THEN \'changed\' ELSE \'removed\' END, NEW.pgh_obj_id::text,\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'partner\', (SELECT slug FROM partners_partner WHERE id = NEW.partner_id), \'changes\', (SELECT jsonb_object_agg(name, CASE WHEN name IN (\'url\') THEN \'["…", "…"]\' ELSE jsonb_build_array(coalesce(nullif(before -> name, \'""\'), \'null\'), coalesce(nullif(after -> name, \'""\'), \'null\')) END) FROM unnest(ARRAY[\'url\', \'types\', \'description\', \'disabled_reason\', \'removed_at\']::text[]) AS name\n                    WHERE coalesce(nullif(before -> name, \'""\'), \'null\') IS DISTINCT FROM coalesce(nullif(after -> name, \'""\'), \'null\'))))\n          FROM (SELECT coalesce(NEW.pgh_context, \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', NULL::text))\n                    AS context) AS given\n         WHERE true\n    ;\n            RETURN NULL;\n        ', hash='a1743fe92d7de9f59a1041b2e9ab3b972a71562a', operation='INSERT', pgid='pgtrigger_audit_39436', table='partners_webhookendpointevent', when='AFTER')),
-            ],
+            triggers=[pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='171fd882c84add74510d43c5ce7e11d204ce968b', operation='UPDATE', pgid='pgtrigger_no_update_4617a', table='partners_webhookendpointevent', when='BEFORE')), pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    IF NOT EXISTS (SELECT FROM partners_webhookendpoint WHERE id = OLD.pgh_obj_id) THEN RETURN OLD; END IF; RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='630a53b86d3fa85b7f922bedb71ba981f644f377', operation='DELETE', pgid='pgtrigger_no_delete_d1f20', table='partners_webhookendpointevent', when='BEFORE')), pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='14312cd97e56839e7039227af86579e32261881b', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_27d9d', table='partners_webhookendpointevent', when='BEFORE')), pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE before jsonb; after jsonb;', func='\n            IF NEW.pgh_label = \'delete\' THEN\n                before := to_jsonb(NEW);\n            ELSE\n                after := to_jsonb(NEW);\n                SELECT to_jsonb(earlier) INTO before FROM partners_webhookendpointevent AS earlier\n                 WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;\n            END IF;\n            \n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'webhook.\' || CASE NEW.pgh_label WHEN \'insert\' THEN \'created\' WHEN \'update\' THEN \'changed\' ELSE \'removed\' END, NEW.pgh_obj_id::text,\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'partner\', (SELECT slug FROM partners_partner WHERE id = NEW.partner_id), \'changes\', (SELECT jsonb_object_agg(name, CASE WHEN name IN (\'url\') THEN \'["…", "…"]\' ELSE jsonb_build_array(coalesce(nullif(before -> name, \'""\'), \'null\'), coalesce(nullif(after -> name, \'""\'), \'null\')) END) FROM unnest(ARRAY[\'url\', \'types\', \'description\', \'disabled_reason\', \'removed_at\']::text[]) AS name\n                    WHERE coalesce(nullif(before -> name, \'""\'), \'null\') IS DISTINCT FROM coalesce(nullif(after -> name, \'""\'), \'null\'))))\n          FROM (SELECT coalesce(NEW.pgh_context, \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', NULL::text))\n                    AS context) AS given\n         WHERE true\n    ;\n            RETURN NULL;\n        ', hash='a1743fe92d7de9f59a1041b2e9ab3b972a71562a', operation='INSERT', pgid='pgtrigger_audit_39436', table='partners_webhookendpointevent', when='AFTER'))],
         ),
         AddTriggers(
             model_name='webhooksecret',
-            triggers=[
-                pgtrigger.compiler.Trigger(name='history_goes', sql=partners.db.triggers.PermanentTriggerSql(func='DELETE FROM partners_webhooksecretevent WHERE pgh_obj_id = OLD.id; RETURN NULL;', hash='7567850d4c2e0cff2bedc36db8491673af10f69f', operation='DELETE', pgid='pgtrigger_history_goes_a1982', table='partners_webhooksecret', when='AFTER')),
-                pgtrigger.compiler.Trigger(name='insert_insert', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "partners_webhooksecretevent" ("endpoint_id", "expires_at", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id") VALUES (NEW."endpoint_id", NEW."expires_at", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id"); RETURN NULL;', hash='8f81ad2f9e29ebd953987d7fdc1024ffc2044e41', operation='INSERT', pgid='pgtrigger_insert_insert_563c4', table='partners_webhooksecret', when='AFTER')),
-                pgtrigger.compiler.Trigger(name='update_update', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD."endpoint_id" IS DISTINCT FROM (NEW."endpoint_id") OR OLD."expires_at" IS DISTINCT FROM (NEW."expires_at"))', func='INSERT INTO "partners_webhooksecretevent" ("endpoint_id", "expires_at", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id") VALUES (NEW."endpoint_id", NEW."expires_at", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id"); RETURN NULL;', hash='b85b94a4ba147bbaaf6c105609c57c58bd9f7ca7', operation='UPDATE', pgid='pgtrigger_update_update_7190e', table='partners_webhooksecret', when='AFTER')),
-            ],
+            triggers=[pgtrigger.compiler.Trigger(name='history_goes', sql=partners.db.triggers.PermanentTriggerSql(func='DELETE FROM partners_webhooksecretevent WHERE pgh_obj_id = OLD.id; RETURN NULL;', hash='7567850d4c2e0cff2bedc36db8491673af10f69f', operation='DELETE', pgid='pgtrigger_history_goes_a1982', table='partners_webhooksecret', when='AFTER')), pgtrigger.compiler.Trigger(name='insert_insert', sql=partners.db.triggers.PermanentTriggerSql(func='INSERT INTO "partners_webhooksecretevent" ("endpoint_id", "expires_at", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id") VALUES (NEW."endpoint_id", NEW."expires_at", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id"); RETURN NULL;', hash='8f81ad2f9e29ebd953987d7fdc1024ffc2044e41', operation='INSERT', pgid='pgtrigger_insert_insert_563c4', table='partners_webhooksecret', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=partners.db.triggers.PermanentTriggerSql(condition='WHEN (OLD."endpoint_id" IS DISTINCT FROM (NEW."endpoint_id") OR OLD."expires_at" IS DISTINCT FROM (NEW."expires_at"))', func='INSERT INTO "partners_webhooksecretevent" ("endpoint_id", "expires_at", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id") VALUES (NEW."endpoint_id", NEW."expires_at", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id"); RETURN NULL;', hash='b85b94a4ba147bbaaf6c105609c57c58bd9f7ca7', operation='UPDATE', pgid='pgtrigger_update_update_7190e', table='partners_webhooksecret', when='AFTER'))],
         ),
         AddTriggers(
             model_name='webhooksecretevent',
-            triggers=[
-                pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='de8e8925f05292755fd3d9c8ad63b4f0a512e6f6', operation='UPDATE', pgid='pgtrigger_no_update_a69b9', table='partners_webhooksecretevent', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    IF NOT EXISTS (SELECT FROM partners_webhooksecret WHERE id = OLD.pgh_obj_id) THEN RETURN OLD; END IF; RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='090e8979b4846f685b7baf97b0bd82a4eb39473e', operation='DELETE', pgid='pgtrigger_no_delete_4b08a', table='partners_webhooksecretevent', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='9b6a940c89b319cc09f9b2c81920cbaaa1be7180', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_29b9c', table='partners_webhooksecretevent', when='BEFORE')),
-                pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE before jsonb; after jsonb;', func='\n            IF NEW.pgh_label = \'delete\' THEN\n                before := to_jsonb(NEW);\n            ELSE\n                after := to_jsonb(NEW);\n                SELECT to_jsonb(earlier) INTO before FROM partners_webhooksecretevent AS earlier\n                 WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;\n            END IF;\n            \n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'webhookSecret.\' || CASE NEW.pgh_label WHEN \'insert\' THEN \'created\' WHEN \'update\' THEN \'changed\' ELSE \'removed\' END, NEW.endpoint_id::text,\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'changes\', (SELECT jsonb_object_agg(name, jsonb_build_array(coalesce(nullif(before -> name, \'""\'), \'null\'), coalesce(nullif(after -> name, \'""\'), \'null\'))) FROM unnest(ARRAY[\'expires_at\']::text[]) AS name\n                    WHERE coalesce(nullif(before -> name, \'""\'), \'null\') IS DISTINCT FROM coalesce(nullif(after -> name, \'""\'), \'null\'))))\n          FROM (SELECT coalesce(NEW.pgh_context, \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', NULL::text))\n                    AS context) AS given\n         WHERE true\n    ;\n            RETURN NULL;\n        ', hash='eb1fbf20caeca510711724cd9c9dd2f31fe257f7', operation='INSERT', pgid='pgtrigger_audit_faba7', table='partners_webhooksecretevent', when='AFTER')),
-            ],
+            triggers=[pgtrigger.compiler.Trigger(name='no_update', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='de8e8925f05292755fd3d9c8ad63b4f0a512e6f6', operation='UPDATE', pgid='pgtrigger_no_update_a69b9', table='partners_webhooksecretevent', when='BEFORE')), pgtrigger.compiler.Trigger(name='no_delete', sql=partners.db.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    IF NOT EXISTS (SELECT FROM partners_webhooksecret WHERE id = OLD.pgh_obj_id) THEN RETURN OLD; END IF; RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='090e8979b4846f685b7baf97b0bd82a4eb39473e', operation='DELETE', pgid='pgtrigger_no_delete_4b08a', table='partners_webhooksecretevent', when='BEFORE')), pgtrigger.compiler.Trigger(name='no_truncate', sql=partners.db.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='9b6a940c89b319cc09f9b2c81920cbaaa1be7180', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_29b9c', table='partners_webhooksecretevent', when='BEFORE')), pgtrigger.compiler.Trigger(name='audit', sql=partners.db.triggers.PermanentTriggerSql(declare='DECLARE before jsonb; after jsonb;', func='\n            IF NEW.pgh_label = \'delete\' THEN\n                before := to_jsonb(NEW);\n            ELSE\n                after := to_jsonb(NEW);\n                SELECT to_jsonb(earlier) INTO before FROM partners_webhooksecretevent AS earlier\n                 WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;\n            END IF;\n            \n        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)\n        SELECT coalesce(context ->> \'staff\', context ->> \'by\', context ->> \'operator\', context ->> \'partner\', \'\'), CASE WHEN context ? \'staff\' THEN \'staff\' WHEN context ? \'by\' THEN \'staff\' WHEN context ? \'operator\' THEN \'operator\' WHEN context ? \'partner\' THEN \'partner\' ELSE \'\' END, \'webhookSecret.\' || CASE NEW.pgh_label WHEN \'insert\' THEN \'created\' WHEN \'update\' THEN \'changed\' ELSE \'removed\' END, NEW.endpoint_id::text,\n               jsonb_strip_nulls(jsonb_build_object(\'operator\', context ->> \'operator\', \'command\', context ->> \'command\', \'key\', context ->> \'key\', \'requestId\', context ->> \'requestId\', \'source\', context ->> \'source\', \'reason\', context ->> \'reason\') || jsonb_build_object(\'changes\', (SELECT jsonb_object_agg(name, jsonb_build_array(coalesce(nullif(before -> name, \'""\'), \'null\'), coalesce(nullif(after -> name, \'""\'), \'null\'))) FROM unnest(ARRAY[\'expires_at\']::text[]) AS name\n                    WHERE coalesce(nullif(before -> name, \'""\'), \'null\') IS DISTINCT FROM coalesce(nullif(after -> name, \'""\'), \'null\'))))\n          FROM (SELECT coalesce(NEW.pgh_context, \'{}\') || jsonb_strip_nulls(jsonb_build_object(\'staff\', NULL::text))\n                    AS context) AS given\n         WHERE true\n    ;\n            RETURN NULL;\n        ', hash='eb1fbf20caeca510711724cd9c9dd2f31fe257f7', operation='INSERT', pgid='pgtrigger_audit_faba7', table='partners_webhooksecretevent', when='AFTER'))],
         ),
         # Written by hand.
         migrations.RunSQL(['-- One of the two ways to change a feed: the serving role may execute them, and has no rights on the tables but SELECT\n-- (partners/models/events.py). Called by partners/events/relay.py.\n--\n-- Makes events of a partner\'s entries of the outbox, at the next positions of its feed. Entries without `data` become\n-- one event for each user and transaction: the caller names all of a transaction. While another session does this for\n-- the partner, nothing is placed. A failure undoes all but the mark that the feed is stopped, and is returned: its\n-- SQLSTATE, and the constraint.\n--\n-- The lock ends with the one statement that calls it, whatever becomes of the caller. 2: the kind\n-- of these locks; 1 are those of idempotency keys (partners/api/idempotency.py).\nCREATE OR REPLACE FUNCTION partners_place_events(partner bigint, entries bigint[], OUT placed bigint, OUT failure text)\nLANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$\nDECLARE\n    wire_time CONSTANT text := \'YYYY-MM-DD"T"HH24:MI:SS.US"Z"\';\n    violated text;\nBEGIN\n    placed := 0;\n    IF NOT pg_try_advisory_xact_lock(2, hashint8(partner)) THEN\n        RETURN;\n    END IF;\n    -- A statement of its own, whose snapshot shows what the holder before has placed.\n    WITH taken AS (\n        DELETE FROM partners_outboxentry WHERE partner_id = partner AND id = ANY(entries) RETURNING *\n    ), of_rows AS (\n        SELECT id, type, created_at, transaction_id, transaction_time, unnest(user_ids) AS user_id,\n               unnest(external_ids) AS external_id, unnest(times) AS time\n          FROM taken WHERE data IS NULL\n    ), events AS (\n        SELECT id, user_ids[1] AS user_id, type, created_at, data FROM taken WHERE data IS NOT NULL\n         UNION ALL\n        SELECT min(id), user_id, type, min(created_at),\n               jsonb_build_object(\'externalId\', min(external_id), \'userId\', user_id, \'count\', count(*),\n                                  \'oldestCreatedAt\', to_char(min(time) AT TIME ZONE \'UTC\', wire_time),\n                                  \'newestCreatedAt\', to_char(max(time) AT TIME ZONE \'UTC\', wire_time))\n          FROM of_rows GROUP BY transaction_id, transaction_time, type, user_id\n    ), numbered AS (\n        SELECT *, row_number() OVER (ORDER BY id, user_id) AS number, count(*) OVER () AS count FROM events\n    ), feed AS (\n        INSERT INTO partners_eventfeed AS feed (partner_id, last_position)\n        SELECT partner, count(*) FROM events HAVING count(*) > 0\n            ON CONFLICT (partner_id)\n            DO UPDATE SET last_position = feed.last_position + excluded.last_position, updated_at = now(),\n                          stopped_at = NULL\n     RETURNING last_position\n    )\n    INSERT INTO partners_event (partner_id, user_id, type, created_at, data, position)\n    SELECT partner, user_id, type, created_at, data, last_position - count + number\n      FROM numbered CROSS JOIN feed ORDER BY number;\n    GET DIAGNOSTICS placed = ROW_COUNT;\nEXCEPTION WHEN OTHERS THEN\n    GET STACKED DIAGNOSTICS violated = CONSTRAINT_NAME;\n    placed := 0;\n    failure := rtrim(SQLSTATE || \' \' || violated);\n    INSERT INTO partners_eventfeed AS feed (partner_id, stopped_at) VALUES (partner, now())\n        ON CONFLICT (partner_id) DO UPDATE SET stopped_at = excluded.stopped_at WHERE feed.stopped_at IS NULL;\nEND\n$$;\nREVOKE ALL ON FUNCTION partners_place_events(bigint, bigint[]) FROM PUBLIC;\n'], migrations.RunSQL.noop),
