@@ -15,7 +15,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from partners.db import statements
+from core.database import errors
 from users.models import Erasure, User
 from users.records.erasures import erased_text
 
@@ -89,7 +89,7 @@ class ErasedUserMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Say of the page of an erased user that it was erased; raise Http404 for others who are not there."""
-        is_gone = isinstance(exception, User.DoesNotExist) or statements.is_reference_gone(exception)
+        is_gone = isinstance(exception, User.DoesNotExist) or errors.is_reference_gone(exception)
         if not (is_gone or isinstance(exception, Http404)):
             return None
         user_id = request.resolver_match.kwargs.get("user_id") if request.resolver_match else None

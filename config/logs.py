@@ -22,7 +22,7 @@ from structlog.processors import JSONRenderer, add_log_level
 from structlog.stdlib import ProcessorFormatter
 from structlog.typing import EventDict, WrappedLogger
 
-from partners.monitoring.request_context import request_context
+from core.request_context import request_context
 
 # Loggers whose templates hold values of the request already.
 UNSAFE_TEMPLATES = ("django.security", "django.request")
@@ -34,7 +34,10 @@ MAX_LOCATIONS = 100
 _LOCATION = re.compile(r'  File "[^"\n]+", line \d+, in \S+')
 
 _LOGGERS: dict[str, dict[str, Any]] = {
-    **{app: {"level": "INFO"} for app in ("partners", "users", "transactions", "sandbox", "backoffice", "docs_site")},
+    **{
+        app: {"level": "INFO"}
+        for app in ("core", "partners", "users", "transactions", "sandbox", "backoffice", "docs_site")
+    },
     # Below ERROR, and without an exception, it repeats the request's line, with the whole path.
     "django.request": {"level": "ERROR", "filters": [lambda record: bool(record.exc_info)]},
     # Its text is a part of the query; the request's line says 400.

@@ -21,10 +21,10 @@ from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, connection, reset_queries
 from django.http.response import HttpResponseBase
 
+from core.streaming import LimitedStreamingResponse
 from partners.api.json import MAX_BODY_BYTES
 from partners.api.middleware import is_api_path
 from partners.api.sandbox.faults import LostResponse
-from partners.streaming import LimitedStreamingResponse
 
 log = structlog.get_logger("config.request_handler")
 
@@ -104,7 +104,7 @@ def begin_request(environ: dict[str, Any], **_: object) -> None:
     if connection.in_atomic_block:
         # Django never replaces a connection in a transaction: each request of this thread would fail.
         log.error("a transaction was left open: it is rolled back")
-        connection.close_left_open()  # type: ignore[attr-defined] # config.database.base.DatabaseWrapper
+        connection.close_left_open()  # type: ignore[attr-defined] # core.database.base.DatabaseWrapper
     if not _handled.is_api:
         close_old_connections()
 

@@ -68,7 +68,7 @@ CSRF_TRUSTED_ORIGINS: list[str] = env.list(
 _serving = env("DATABASE_URL", cast=types.database, default="")
 _owner = env("OWNER_DATABASE_URL", cast=types.database, default="")
 types.require(_serving or DEBUG, "DATABASE_URL: not set; set it to postgresql://… (optional only if DEBUG=true).")
-_engine = "config.database"
+_engine = "core.database"
 if not _serving:
     _engine = "config.embedded"
     _serving = types.database(checkout_server.url(SERVICE_ROLE))
@@ -93,7 +93,7 @@ def _connection(
     session = f"-c timezone=UTC {_DATE_STYLE} -c jit=off -c random_page_cost=1 {isolation} {session}"
     return url | {
         "ENGINE": engine,
-        # How long to wait for a response (config/database/pipeline.py): a server that hangs enforces no timeout.
+        # How long to wait for a response (core/database/pipeline.py): a server that hangs enforces no timeout.
         "RESPONSE_SECONDS": response_seconds,
         # Each thread keeps a connection; the backend replaces broken ones.
         "CONN_MAX_AGE": None,
@@ -119,7 +119,7 @@ DATABASES = {
         keepalives_idle=1,
         keepalives_interval=1,
         keepalives_count=2,
-        # config/database/pipeline.py prepares statements. psycopg would drop them all at each rollback.
+        # core/database/pipeline.py prepares statements. psycopg would drop them all at each rollback.
         prepare_threshold=None,
     )
 }
@@ -130,7 +130,8 @@ if _owner:
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
-    # First, so that its `migrate`, which runs as the owner, replaces Django's.
+    "core",
+    # Its `migrate`, which runs as the owner, replaces Django's.
     "partners",
     "users",
     "transactions",

@@ -75,7 +75,7 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
             _list_of("users", "statuschange", "gavel"),
             _list_of("users", "userevent", "history"),
             _list_of("users", "accessrecord", "visibility"),
-            _list_of("partners", "auditentry", "receipt_long"),
+            _list_of("core", "auditentry", "receipt_long"),
             Link(_("Records"), "event_busy", "backoffice_records", "users.keep_records"),
             Link(_("Export"), "download", "backoffice_exports", "users.export_user"),
         ),

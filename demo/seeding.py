@@ -15,9 +15,9 @@ from django.core.management import call_command
 from django.db import connections, models, transaction
 from django.utils import timezone
 
+from core.database import history_context, serving_role, statements
 from demo.people import ACTIVE, HELD, Step, external_id, plan
 from partners.authentication import keys
-from partners.db import history_context, serving_role, statements
 from partners.models import ApiKey, Mode, Partner
 from transactions.documents.pdf import pdf
 from transactions.documents.publishing import publish

@@ -18,7 +18,7 @@ from django.utils import timezone
 from redis import Redis
 from redis.exceptions import RedisError
 
-from partners.db import serving_role
+from core.database import serving_role
 from partners.evidence.keys import signing_key
 from partners.models import ApiKey, Partner, in_force
 from partners.monitoring import health

@@ -13,11 +13,11 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 from django.http.response import HttpResponseBase
 
+from core.database import statements
+from core.database.query import Query
 from partners.authentication import keys
 from partners.authentication.signature_authentication import SignedRequest
 from partners.authentication.signatures import NotUtf8Error
-from partners.db import statements
-from partners.db.statements import Query
 from partners.models import SandboxRequest
 
 log = structlog.get_logger("partners.request_log")

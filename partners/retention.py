@@ -2,11 +2,11 @@
 
 from datetime import timedelta
 
+from core.database import statements
+from core.models import SANDBOX_DAYS
 from partners import request_log
 from partners.api import idempotency
-from partners.db import statements
 from partners.models import WebhookEndpoint
-from partners.models.audit import SANDBOX_DAYS
 from partners.models.partner import KEY_DAYS, KEY_ENDED_AT, KEY_PREFIXES, SANDBOX_KEY_DAYS, Mode
 
 # The largest CLOCK_SKEW_SECONDS that the settings allow, and a margin for differing clocks.
@@ -55,7 +55,7 @@ def purge_expired(*, batch_size: int) -> dict[str, int]:
             # Deliveries come before the events, of which they leave little to do.
             ("webhookDeliveries", "partners_webhookdelivery", "created_at", EVENTS_KEPT, "", _SKIP),
             ("sandboxRequests", "partners_sandboxrequest", "created_at", request_log.KEPT, "", ""),
-            ("auditEntries", "partners_auditentry", "at", timedelta(days=SANDBOX_DAYS), _BY_SANDBOX, ""),
+            ("auditEntries", "core_auditentry", "at", timedelta(days=SANDBOX_DAYS), _BY_SANDBOX, ""),
             ("apiKeys", "partners_apikey", KEY_ENDED_AT, timedelta(days=SANDBOX_KEY_DAYS), _OF_SANDBOX_OR_OLD, ""),
         )
     }

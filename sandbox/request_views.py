@@ -5,7 +5,8 @@ from typing import Any
 from django.http import HttpResponse
 from rest_framework import serializers
 
-from partners import request_log, uuids
+from core.formats import uuids
+from partners import request_log
 from partners.api.errors import FieldError, NotFoundError
 from partners.api.pagination import KeysetPagination
 from partners.api.request import PartnerRequest

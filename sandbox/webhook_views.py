@@ -6,14 +6,14 @@ from uuid import UUID
 
 from django.http import HttpResponse
 
+from core.formats.uuids import is_uuid
+from core.request_context import request_context
 from partners.api.errors import NotFoundError, UnavailableError, invalid_parameter
 from partners.api.idempotency import NOT_A_UUID, KeyUse
 from partners.api.request import PartnerRequest
 from partners.api.sandbox import faults
 from partners.api.views import SandboxView
 from partners.models import Partner, WebhookEndpoint
-from partners.monitoring.request_context import request_context
-from partners.uuids import is_uuid
 from partners.webhooks import endpoints
 from sandbox.serializers import (
     AddedWebhook,

@@ -14,8 +14,8 @@ from django.db.models.expressions import DatabaseDefault
 from django.utils import timezone
 from factory.declarations import LazyAttribute, LazyFunction, SelfAttribute, Sequence, SubFactory
 
+from core.database import statements
 from partners.authentication import keys
-from partners.db import statements
 from partners.events.relay import Relay
 from partners.models import (
     KEY_PREFIXES,

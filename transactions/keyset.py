@@ -13,10 +13,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from psycopg.rows import RowMaker
 
+from core.database import statements
+from core.database.query import Query
+from core.formats.rfc_3339 import rfc_3339_from_text
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT, CursorFormat
-from partners.db import statements
-from partners.db.statements import Query
-from partners.rfc_3339 import rfc_3339_from_text
 
 # A page, the row before it, and one that tells whether more follow.
 MAX_ROWS = MAX_LIMIT + 2

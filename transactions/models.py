@@ -12,9 +12,9 @@ from django.db.models.functions import Length, Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from partners.db.audit import entry_trigger, register
-from partners.db.indexes import newest_of_each_mode
-from partners.db.triggers import PermanentTrigger, append_only, json_object, stamped
+from core.audit import entry_trigger, register
+from core.database.indexes import newest_of_each_mode
+from core.database.triggers import PermanentTrigger, append_only, json_object, stamped
 from partners.models import Partner
 from transactions import events
 from users.models import Staff, User

@@ -7,8 +7,8 @@ import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from partners.db import statements
-from partners.db.statements import Query
+from core.database import statements
+from core.database.query import Query
 from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, FoldedName, Profile
 
 

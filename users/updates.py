@@ -2,7 +2,7 @@
 
 from collections.abc import Set as AbstractSet
 
-from partners.db.statements import Query
+from core.database.query import Query
 from users import queries
 from users.models.columns import Profile
 from users.profile.names import fold_name

@@ -32,8 +32,8 @@ from backoffice.lists.cells import brief, icon_and_text, moment
 from backoffice.lists.filters import SinceFilter, UntilFilter
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.users.user_filters import users_found, warn_of_cut
-from partners.db import audit
-from partners.models import ActorKind, AuditEntry
+from core import audit
+from core.models import ActorKind, AuditEntry
 from users.staff_login.reauthentication import require_fresh_factor
 
 _ICONS = {ActorKind.STAFF: "person", ActorKind.OPERATOR: "terminal", ActorKind.PARTNER: "handshake", "": "settings"}
@@ -106,13 +106,13 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     search_help_text = _("User (name, email, IDs), username, slug, key's prefix or ID")
     ordering = ("-at", "-id")
     fields = ("when", "who", "what", "whom", "in_detail")
-    change_list_template = "admin/partners/auditentry/change_list.html"
+    change_list_template = "admin/core/auditentry/change_list.html"
     order_note = _("newest first")
     empty_text = _("What staff, operators and partners do will be listed here.")
 
     def get_urls(self) -> list[Any]:
         """Django's, and that of the export."""
-        export = path("export/", self.admin_site.admin_view(self.export), name="partners_auditentry_export")
+        export = path("export/", self.admin_site.admin_view(self.export), name="core_auditentry_export")
         return [export, *super().get_urls()]
 
     def export(self, request: HttpRequest) -> HttpResponseBase:
@@ -123,10 +123,10 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         if not self.has_view_permission(request):
             raise PermissionDenied
         if request.method != "POST":
-            return redirect("admin:partners_auditentry_changelist")
+            return redirect("admin:core_auditentry_changelist")
         names = [SEARCH_VAR, *(one.parameter_name for one in self.list_filter)]
         given = {name: request.POST[name] for name in names if request.POST.get(name)}
-        back = reverse("admin:partners_auditentry_changelist", query=given)
+        back = reverse("admin:core_auditentry_changelist", query=given)
         if (redirection := require_fresh_factor(request, download_back=back)) is not None:
             return redirection
         request.GET = QueryDict(urlencode(given))

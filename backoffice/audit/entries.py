@@ -12,9 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from backoffice.lists.cells import labelled
-from partners.db.audit import ACTIONS, COLUMNS
-from partners.models import AuditEntry
-from partners.models.audit import EXTERNAL_ID
+from core.audit import ACTIONS, COLUMNS
+from core.models import EXTERNAL_ID, AuditEntry
 from transactions.models import DocumentType
 from users.decisions.reasons import label_of, text_of
 from users.models import ProposalState, RequirementCode, User

@@ -10,7 +10,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from backoffice.lists.cells import short_id, user_link
-from partners.models import ApiKey, AuditEntry, Partner, WebhookEndpoint
+from core.models import AuditEntry
+from partners.models import ApiKey, Partner, WebhookEndpoint
 from transactions.models import Document
 from users.models import Staff, Status, User
 

@@ -17,7 +17,7 @@ from django.views import View
 from backoffice.access import record_opening, request_id_of, staff_of
 from backoffice.case.page import case_context
 from backoffice.list_urls import QUEUE
-from partners.refusals import RefusedError
+from core.refusals import RefusedError
 from users.cases import claims
 from users.decisions import compliance
 from users.decisions.compliance import convert_lock_timeout

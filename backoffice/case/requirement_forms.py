@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop, ngettext
 from django.utils.translation import gettext_lazy as _
 
-from partners.refusals import RefusedError
+from core.refusals import RefusedError
 from users.api.requirement_serializers import RequirementSerializer
 from users.models import Requirement, RequirementCode, Staff, User
 from users.models.columns import PROFILE_COLUMNS

@@ -11,9 +11,9 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 
-from partners.db.history_context import acting
-from partners.db.statements import response_timeout
-from partners.streaming import RETRY_SECONDS, STAFF, TooManyStreamsError, stream
+from core.database.history_context import acting
+from core.database.statements import response_timeout
+from core.streaming import RETRY_SECONDS, STAFF, TooManyStreamsError, stream
 
 log = structlog.get_logger("users.exports")
 

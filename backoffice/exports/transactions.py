@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from backoffice.exports.evidence_words import Words
-from partners.rfc_3339 import format_timestamp
+from core.formats.rfc_3339 import format_timestamp
 from transactions import keyset
 from transactions.documents.downloads import DocumentError, DocumentProblem, file_chunks
 from transactions.documents.file_types import EXTENSIONS, UNKNOWN

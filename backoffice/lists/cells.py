@@ -107,7 +107,7 @@ def _date_column(model: type[Model], name: Any) -> Any:
 date_column: Callable[[Any, Any], Any] = cache(_date_column)
 
 
-# The origin of a change, from the context that partners/db/history_context.py records with it
+# The origin of a change, from the context that core/database/history_context.py records with it
 
 
 def made_by(context: Mapping[str, str] | None) -> str:

@@ -16,8 +16,8 @@ from unfold.decorators import action
 from unfold.enums import ActionVariant
 
 from backoffice.lists.pages import ReadOnlyAdmin
+from core.refusals import RefusedError
 from partners.models import Partner
-from partners.refusals import RefusedError
 from partners.webhooks.endpoints import HAS_CHANGED
 from users.staff_login.reauthentication import require_fresh_factor
 

@@ -17,7 +17,7 @@ from backoffice.lists.bounded_lists import BackOfficeAdmin
 from backoffice.lists.cells import date_column
 
 TABLE_ROWS = 50
-_VIEW_AUDIT_LOG = "partners.view_auditentry"
+_VIEW_AUDIT_LOG = "core.view_auditentry"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class ReadOnlyAdmin(BackOfficeAdmin):
             raise PermissionDenied
         row = self.get_object_or_404(request, object_id)
         query = {"object": getattr(row, self.audited_by)}
-        return redirect(reverse("admin:partners_auditentry_changelist", query=query))
+        return redirect(reverse("admin:core_auditentry_changelist", query=query))
 
     def get_object_or_404(self, request: HttpRequest, object_id: str) -> Any:
         """The row of a page's address, by the admin's queryset. Raises Http404."""

@@ -26,8 +26,8 @@ from backoffice.partners.webhook_columns import (
     partner_of,
 )
 from backoffice.partners.webhooks import MAY_RETRY
+from core.refusals import RefusedError
 from partners.models import DeliveryState, EventType, WebhookDelivery
-from partners.refusals import RefusedError
 from partners.webhooks import deliveries
 
 # A page is reloaded while an attempt is due so soon, or was due so recently.

@@ -11,7 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 
 from backoffice.lists.cells import badge, moment
-from partners.models import ApiKey, AuditEntry
+from core.models import AuditEntry
+from partners.models import ApiKey
 
 # A key should be rotated by then: by now too many people and backups have had it.
 MAX_AGE = timedelta(days=180)

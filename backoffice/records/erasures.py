@@ -26,7 +26,7 @@ from backoffice.access import record_access, request_id_of, staff_of
 from backoffice.case.views import APPROVAL_FRESH_SECONDS
 from backoffice.exports import downloads
 from backoffice.exports.spreadsheets import CONTENT_TYPE, CUT_OFF, csv_file
-from partners.refusals import RefusedError
+from core.refusals import RefusedError
 from users.models import (
     AccessKind,
     Erasure,

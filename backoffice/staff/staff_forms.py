@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
-from partners.refusals import RefusedError
+from core.refusals import RefusedError
 from users.staff.role_names import DUTIES, in_words
 from users.staff.roles import ROLES
 from users.staff.staff_access import ADMINISTRATOR, REASON_LENGTH, require_other_administrator

@@ -24,8 +24,9 @@ from backoffice.exports.downloads import too_many_downloads
 from backoffice.lists.cells import badge, labelled, moment
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table
 from backoffice.users.user_filters import ModeFilter, mode_of, users_found
-from partners.models import AuditEntry, Partner
-from partners.streaming import STAFF, TooManyStreamsError
+from core.models import AuditEntry
+from core.streaming import STAFF, TooManyStreamsError
+from partners.models import Partner
 from transactions.documents.downloads import DOWNLOADED, DocumentError, record_download, respond
 from transactions.models import Conversion, Document, DocumentWithdrawal
 from users.cases.modes import in_mode
@@ -201,8 +202,8 @@ def _downloads(request: HttpRequest, document: Document) -> Table:
         (moment(one.at), labelled(one.get_actor_kind_display(), one.actor), one.detail.get("key", "–"))
         for one in entries
     ]
-    url = f"{reverse('admin:partners_auditentry_changelist')}?{urlencode(found)}"
-    all_rows = url if request.user.has_perm("partners.view_auditentry") else ""
+    url = f"{reverse('admin:core_auditentry_changelist')}?{urlencode(found)}"
+    all_rows = url if request.user.has_perm("core.view_auditentry") else ""
     return Table(
         title=_("Downloads"),
         headings=(_("when"), _("who"), _("API key")),

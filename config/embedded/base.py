@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from config.database import base
 from config.embedded.server import checkout_server
+from core.database import base
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

@@ -17,6 +17,9 @@ from rest_framework.request import Request
 from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
+from core.database import statements
+from core.database.query import Query
+from core.request_context import request_context
 from partners.api import idempotency
 from partners.api.errors import MethodNotAllowedError, NotFoundError
 from partners.api.idempotency import KeyUse, StoredResponse
@@ -28,9 +31,6 @@ from partners.api.sandbox import faults
 from partners.api.sandbox.hooks import SandboxHooks
 from partners.api.throttling import PartnerRateThrottle
 from partners.authentication.signature_authentication import SignatureAuthentication, SignatureRefusedError
-from partners.db import statements
-from partners.db.statements import Query
-from partners.monitoring.request_context import request_context
 
 METHODS_WITH_BODY = frozenset({"POST", "PATCH"})
 

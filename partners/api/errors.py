@@ -7,12 +7,12 @@ import structlog
 from django.http import Http404, HttpResponse
 from rest_framework import exceptions
 
+from core.database import errors
+from core.refusals import RefusedError
+from core.request_context import request_context
 from partners.api.response import JsonResponse
 from partners.authentication.signature_authentication import REALM, SecretLostError, SignatureRefusedError
 from partners.authentication.signatures import NotUtf8Error
-from partners.db import statements
-from partners.monitoring.request_context import request_context
-from partners.refusals import RefusedError
 
 log = structlog.get_logger("partners.errors")
 
@@ -180,9 +180,7 @@ def exception_handler(exception: Exception, context: Mapping[str, Any]) -> HttpR
     error = _api_error(exception)
     is_expected = isinstance(exception, (ApiError, SecretLostError))
     if not is_expected and error.status_code >= InternalError.status_code:
-        log.error(
-            "request failed", status=error.status_code, sqlstate=statements.sqlstate(exception), exc_info=exception
-        )
+        log.error("request failed", status=error.status_code, sqlstate=errors.sqlstate(exception), exc_info=exception)
     request_context.refusal = error.cause()
     view, request = context["view"], context["request"]
     body = error.body() | {"requestId": getattr(request, "request_id", "")}
@@ -209,6 +207,6 @@ def _api_error(exception: Exception) -> ApiError:  # noqa: PLR0911 - one for eac
             return UnauthorizedError(exception.message, exception.diagnosis)
         case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
             return UnauthorizedError()
-    is_read_only = statements.sqlstate(exception) == statements.READ_ONLY
-    is_unavailable = isinstance(exception, SecretLostError) or statements.is_unreachable(exception) or is_read_only
+    is_read_only = errors.sqlstate(exception) == errors.READ_ONLY
+    is_unavailable = isinstance(exception, SecretLostError) or errors.is_unreachable(exception) or is_read_only
     return UnavailableError() if is_unavailable else InternalError()

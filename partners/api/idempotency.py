@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 
 from django.db import transaction
 
+from core.database import history_context, statements
+from core.database.base import SET_CONTEXT
+from core.database.query import Query
+from core.formats.uuids import is_uuid
 from partners.api.errors import invalid_parameter
 from partners.api.request import PartnerRequest
 from partners.authentication.signature_authentication import AuthenticationFailure, unauthorized
-from partners.db import history_context, statements
-from partners.db.statements import Query
-from partners.uuids import is_uuid
 
 HEADER = "Idempotency-Key"
 WINDOW = timedelta(hours=24)
@@ -35,7 +36,7 @@ NOT_STORED = "Not allowed here: the response holds a secret, and is never stored
 # kind: 1 for these, 2 for feeds (partners/sql/partners_place_events.sql). Two versions of the service share them.
 _LOCK_KEY = """
     SELECT pg_advisory_xact_lock(1, hashtext(%s::bigint || '/' || %s::text))"""
-_LOCK_KEY_FOR_WRITE = f"{_LOCK_KEY}, {history_context.SET_CONTEXT}"
+_LOCK_KEY_FOR_WRITE = f"{_LOCK_KEY}, {SET_CONTEXT}"
 _FIND_RESPONSE = """
     SELECT fingerprint, status, body, location
       FROM partners_idempotencyrecord
@@ -59,9 +60,9 @@ _STORE_SIGNATURE = f"""
     INSERT INTO partners_usedsignature (partner_id, signature, signed_at, path)
     VALUES (%s, %s::bytea, %s::timestamptz, %s)
         ON CONFLICT DO NOTHING
- RETURNING {history_context.SET_CONTEXT}
+ RETURNING {SET_CONTEXT}
 """
-_SET_CONTEXT = f"SELECT {history_context.SET_CONTEXT}"
+_SET_CONTEXT = f"SELECT {SET_CONTEXT}"
 
 
 @dataclass(frozen=True, slots=True)

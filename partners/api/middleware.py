@@ -13,10 +13,10 @@ from django.http.response import HttpResponseBase
 from django.urls import get_resolver
 from django.utils import translation
 
+from core.request_context import request_context
 from partners.api.errors import InternalError
 from partners.api.response import JsonRenderer, JsonResponse
 from partners.monitoring import metrics
-from partners.monitoring.request_context import request_context
 
 log = structlog.get_logger("partners.request")
 

@@ -1,4 +1,4 @@
-"""Serializer fields that apply a rule to a JSON value. The rules that several fields share: partners/json_rules.py."""
+"""Serializer fields that apply a rule to a JSON value. See core/formats/json_rules.py."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,7 +8,7 @@ from django.db.models import TextChoices
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from partners import json_rules
+from core.formats import json_rules
 
 
 class RuleField(serializers.Field[Any, Any, Any, Any]):

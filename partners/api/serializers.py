@@ -14,8 +14,8 @@ from rest_framework.fields import SkipField, empty, get_error_detail
 from rest_framework.settings import api_settings
 from rest_framework.utils.serializer_helpers import BindingDict
 
+from core.formats.rfc_3339 import format_timestamp, rfc_3339_from_text
 from partners.api.errors import ApiError, BadRequestError, FieldError
-from partners.rfc_3339 import format_timestamp, rfc_3339_from_text
 
 NAME_LENGTH_IN_ERRORS = 100
 

@@ -16,10 +16,10 @@ import structlog
 from django.conf import settings
 from rest_framework.throttling import BaseThrottle
 
+from core.circuit_breaker import CircuitBreaker
+from core.formats.rates import Rate, parse_rate
 from partners.api.request import PartnerRequest
 from partners.authentication.keys import Caller
-from partners.circuit_breaker import CircuitBreaker
-from partners.rates import Rate, parse_rate
 
 log = structlog.get_logger("partners.throttling")
 

@@ -10,14 +10,14 @@ from django.http.response import HttpResponseBase
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
+from core.formats.rfc_3339 import format_timestamp
+from core.formats.uuids import is_uuid
 from partners.api import idempotency
 from partners.api.base import PartnerAPIView
 from partners.api.errors import MethodNotAllowedError, NotFoundError, invalid_parameter
 from partners.api.request import PartnerRequest
 from partners.api.serializers import CompletedWriteSerializer
 from partners.models import Mode
-from partners.rfc_3339 import format_timestamp
-from partners.uuids import is_uuid
 
 
 class Ping(PartnerAPIView):

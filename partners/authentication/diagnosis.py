@@ -20,10 +20,10 @@ from urllib.parse import quote, quote_plus, unquote
 
 from django.conf import settings
 
+from core.formats.rfc_3339 import parse_timestamp
 from partners.authentication import keys, signatures
 from partners.authentication.signature_authentication import AuthenticationFailure, SignatureRefusedError, SignedRequest
 from partners.models import Mode
-from partners.rfc_3339 import parse_timestamp
 
 # How many texts are signed, and their bytes in total.
 MAX_TEXTS, MAX_BYTES = 1_500, 500_000

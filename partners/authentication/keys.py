@@ -18,11 +18,11 @@ from django.db import DatabaseError, InterfaceError, transaction
 from django.db.models.functions import Least, Now
 from django.utils.translation import gettext as _
 
-from partners import encryption
-from partners.db import statements
-from partners.db.statements import Query
+from core import encryption
+from core.database import statements
+from core.database.query import Query
+from core.refusals import RefusedError
 from partners.models import KEY_IS_ACTIVE, KEY_PREFIXES, ApiKey, Mode, Partner, in_force
-from partners.refusals import RefusedError
 
 log = structlog.get_logger("partners.authentication.keys")
 

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from partners import encryption
+from core import encryption
 from partners.models import ApiKey, WebhookSecret
 
 

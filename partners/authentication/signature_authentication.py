@@ -16,12 +16,12 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from core.database.query import Query
+from core.formats.rfc_3339 import format_timestamp, parse_timestamp
+from core.request_context import request_context
 from partners.authentication import keys, signatures
 from partners.authentication.keys import Caller
-from partners.db.statements import Query
 from partners.monitoring import metrics
-from partners.monitoring.request_context import request_context
-from partners.rfc_3339 import format_timestamp, parse_timestamp
 
 log = structlog.get_logger("partners.authentication")
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from psycopg.rows import RowMaker
 
+from core.database.query import Query
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
-from partners.db.statements import Query
 
 # A page, and one that tells whether more follow.
 MAX_ROWS = MAX_LIMIT + 1

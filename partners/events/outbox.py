@@ -6,7 +6,7 @@ its events. An entry has all that its events need, so partners_place_events trea
 
 from collections.abc import Mapping
 
-from partners.db.triggers import json_object
+from core.database.triggers import json_object
 from partners.models import EventType
 
 

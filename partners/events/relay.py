@@ -15,8 +15,8 @@ from typing import NamedTuple
 import structlog
 from django.db import DatabaseError
 
-from partners.db import statements
-from partners.db.statements import Query
+from core.database import errors, statements
+from core.database.query import Query
 from partners.models import EventType
 
 log = structlog.get_logger("partners.events.relay")
@@ -85,9 +85,9 @@ class Relay:
         try:
             [(count, failure)] = statements.fetch_within(STATEMENT_SECONDS, assign)
         except DatabaseError as error:
-            if statements.may_be_committed(error):
+            if errors.may_be_committed(error):
                 raise
-            count, failure = 0, statements.sqlstate(error)
+            count, failure = 0, errors.sqlstate(error)
         if failure:
             self._failed(batch, failure)
         elif count and self._log_at.pop(batch.partner_id, 0.0):

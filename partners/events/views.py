@@ -5,12 +5,12 @@ from typing import Any
 
 from django.http import HttpResponse
 
+from core.database.query import Query
 from partners.api.base import PartnerAPIView
 from partners.api.errors import invalid_parameter
 from partners.api.pagination import NOT_A_CURSOR, KeysetPagination
 from partners.api.request import PartnerRequest
 from partners.api.response import JsonRenderer, JsonResponse
-from partners.db.statements import Query
 from partners.events import feed
 from partners.events.feed import EventRow
 from partners.events.serializers import EventSerializer

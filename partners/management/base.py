@@ -16,12 +16,14 @@ from django.core.exceptions import NON_FIELD_ERRORS, ImproperlyConfigured, Valid
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, InterfaceError, transaction
 
+from core import audit
+from core.database import errors, history_context
+from core.formats.rates import parse_whole_number
+from core.formats.rfc_3339 import format_timestamp
+from core.models import AuditEntry
+from core.refusals import RefusedError
 from partners.authentication.keys import IssuedKey
-from partners.db import audit, history_context, statements
-from partners.models import ApiKey, AuditEntry, Partner, WebhookEndpoint
-from partners.rates import parse_whole_number
-from partners.refusals import RefusedError
-from partners.rfc_3339 import format_timestamp
+from partners.models import ApiKey, Partner, WebhookEndpoint
 
 # A shell adds the signal's number to it.
 STATUS_OF_SIGNALS = 128
@@ -138,14 +140,14 @@ def explained(error: Exception) -> str:
         return "API key not found." if isinstance(error, ApiKey.DoesNotExist) else "Webhook not found."
     if isinstance(error, (DatabaseError, InterfaceError)):
         # Django's MigrationSchemaMissing hides the database's error.
-        state = statements.sqlstate(error) or statements.sqlstate(error.__context__)
-        return _REFUSALS.get(state or "") or (unreachable(error) if statements.is_unreachable(error) else "")
+        state = errors.sqlstate(error) or errors.sqlstate(error.__context__)
+        return _REFUSALS.get(state or "") or (unreachable(error) if errors.is_unreachable(error) else "")
     return ""
 
 
 def unreachable(failure: BaseException) -> str:
     """Why there is no connection to the database, for operators."""
-    said = statements.connection_refusal(failure)
+    said = errors.connection_refusal(failure)
     if not said:
         return "The database cannot be reached, or did not respond in time."
     return f"The database refused the connection: {said}. Check DATABASE_URL and OWNER_DATABASE_URL."

@@ -1,6 +1,5 @@
 """Partners with their API keys, records of requests, events, and webhooks."""
 
-from partners.models.audit import ActorKind, AuditEntry
 from partners.models.events import Event, EventFeed, EventType, OutboxEntry
 from partners.models.partner import KEY_IS_ACTIVE, KEY_PREFIXES, ApiKey, Mode, Partner, in_force
 from partners.models.requests import IdempotencyRecord, SandboxRequest, UsedSignature
@@ -17,9 +16,7 @@ __all__ = (
     "KEY_IS_ACTIVE",
     "KEY_PREFIXES",
     "RECEIVES_EVENTS",
-    "ActorKind",
     "ApiKey",
-    "AuditEntry",
     "DeliveryState",
     "DisabledReason",
     "Event",

@@ -11,9 +11,9 @@ from django.db.models.functions import Least, Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from partners.db.audit import Labels, tracked
-from partners.db.triggers import PermanentTrigger, append_only, refuse
-from partners.rates import parse_rate
+from core.audit import Labels, tracked
+from core.database.triggers import PermanentTrigger, append_only, refuse
+from core.formats.rates import parse_rate
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from partners.db.audit import Labels, tracked
+from core.audit import Labels, tracked
 from partners.models.events import Event, EventType
 from partners.models.partner import Partner
 

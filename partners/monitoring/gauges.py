@@ -9,7 +9,8 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from psycopg.errors import UndefinedTable
 
-from partners.models import RECEIVES_EVENTS, AuditEntry, Mode
+from core.models import AuditEntry
+from partners.models import RECEIVES_EVENTS, Mode
 from partners.monitoring.probes import TIMEOUT_SECONDS, Probe, Session, connect, ping_redis
 
 Source = Callable[[Session], Iterable[Metric]]
@@ -36,7 +37,7 @@ _STOPPED = """
     SELECT slug, 1 FROM partners_eventfeed JOIN partners_partner ON id = partner_id WHERE stopped_at IS NOT NULL
 """
 _PURGED = f"""
-    SELECT extract(epoch FROM at)::float8 FROM partners_auditentry
+    SELECT extract(epoch FROM at)::float8 FROM core_auditentry
      WHERE object = 'purge_expired' AND action = '{AuditEntry.COMMAND_RUN}' ORDER BY at DESC, id DESC LIMIT 1
 """
 # Those of active endpoints of enabled partners; of each, the index gives its first.

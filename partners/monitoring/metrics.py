@@ -6,7 +6,7 @@ from typing import Any
 from prometheus_client import Counter, Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
-from partners.monitoring.request_context import RequestContext
+from core.request_context import RequestContext
 
 METHODS = frozenset(HTTPMethod)
 

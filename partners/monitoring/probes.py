@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connections
 from redis import Redis
 
-from partners import encryption
+from core import encryption
 from partners.models import KEY_IS_ACTIVE
 
 T = TypeVar("T")

@@ -14,9 +14,9 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from partners.db import audit
+from core import audit
+from core.refusals import RefusedError
 from partners.models import DeliveryState, WebhookDelivery, WebhookEndpoint
-from partners.refusals import RefusedError
 
 TEST_TYPE = "webhook.test"
 TESTED = audit.register("webhook.tested", gettext_lazy("Webhook test sent"))

@@ -17,10 +17,10 @@ from typing import NamedTuple, ParamSpec, TypeVar
 import structlog
 from django.db import DatabaseError, InterfaceError, connection, transaction
 
+from core.refusals import RefusedError
+from core.request_context import request_context
 from partners.events.relay import Relay
 from partners.models import WebhookEndpoint
-from partners.monitoring.request_context import request_context
-from partners.refusals import RefusedError
 from partners.webhooks import endpoints
 from partners.webhooks.deliveries import create_test
 from partners.webhooks.fan_out import fan_out

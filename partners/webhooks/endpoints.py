@@ -20,9 +20,9 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Least, Now
 from django.utils.translation import gettext_lazy as _
 
-from partners import encryption
+from core import encryption
+from core.refusals import RefusedError
 from partners.models import DisabledReason, EventFeed, EventType, Partner, WebhookEndpoint, WebhookSecret
-from partners.refusals import RefusedError
 from partners.webhooks import addresses, deliveries
 
 log = structlog.get_logger("partners.webhooks.endpoints")

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from django.db import transaction
 
-from partners.db import statements
+from core.database import statements
 from partners.models import RECEIVES_EVENTS
 from partners.webhooks.leases import WITHOUT_FLUSH
 

@@ -12,10 +12,10 @@ import orjson
 from django.db import transaction
 from django.db.models.functions import Now
 
-from partners.db import statements
-from partners.db.statements import Query
+from core.database import statements
+from core.database.query import Query
+from core.formats.rfc_3339 import format_timestamp
 from partners.models import RECEIVES_EVENTS, DeliveryState, Partner, WebhookDelivery, WebhookEndpoint
-from partners.rfc_3339 import format_timestamp
 
 # Attempts for one endpoint at once, by all processes together.
 MAX_AT_ONCE = 2

@@ -11,10 +11,10 @@ import structlog
 from django.db import transaction
 from django.db.models.functions import Now
 
-from partners.db import statements
-from partners.db.statements import Query
+from core.database import statements
+from core.database.query import Query
+from core.formats.rfc_3339 import format_timestamp
 from partners.models import DeliveryState, DisabledReason, WebhookDelivery, WebhookEndpoint
-from partners.rfc_3339 import format_timestamp
 from partners.webhooks.deliveries import lock
 from partners.webhooks.leases import WITHOUT_FLUSH, Lease
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from partners.refusals import RefusedError
-from partners.rfc_3339 import format_timestamp, rfc_3339_from_text
+from core.formats.rfc_3339 import format_timestamp, rfc_3339_from_text
+from core.refusals import RefusedError
 from transactions import keyset
 from transactions.imports import conversions
 from transactions.keyset import ConversionRow

@@ -4,12 +4,12 @@ from typing import Any
 
 from django.http import HttpResponse
 
+from core.database import statements
 from partners.api.errors import invalid_parameter
 from partners.api.request import PartnerRequest
 from partners.api.rule_fields import ChoiceField, TextField
 from partners.api.serializers import StrictSerializer
 from partners.api.views import SandboxView
-from partners.db import statements
 from sandbox.simulations.decisions import simulate_decision
 from users import queries
 from users.api import errors

@@ -8,9 +8,9 @@ import structlog
 from django.http import HttpResponse
 from rest_framework import serializers
 
+from core.formats.rfc_3339 import format_timestamp
 from partners.api.errors import UnavailableError
 from partners.api.request import PartnerRequest
-from partners.rfc_3339 import format_timestamp
 from sandbox.simulations.conversions import simulate_conversions
 from sandbox.simulations.status import SandboxUserView
 from transactions.api.serializers import (

@@ -6,7 +6,7 @@ from django.db import connection
 from django.test import Client
 
 from backoffice import landing
-from partners.db import serving_role
+from core.database import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url

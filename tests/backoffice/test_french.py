@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
-from partners.refusals import RefusedError
+from core.refusals import RefusedError
 from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.staff import client_as

@@ -14,7 +14,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from partners.db import serving_role
+from core.database import serving_role
 from partners.models import Mode, Partner
 from tests import factories
 from tests.factories import decide

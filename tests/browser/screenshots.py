@@ -15,7 +15,7 @@ from django.db import connections
 from django.utils import timezone
 from playwright.sync_api import Page, ViewportSize
 
-from partners.db import serving_role
+from core.database import serving_role
 from tests import factories
 from tests.browser.cases import open_decision, transport_to
 from tests.support.client import PartnerClient

@@ -132,7 +132,7 @@ def test_names_ids_and_partners_are_whole_and_other_texts_short(
     change_status(user=user, to_status="rejected", by=reviewer, reason=LONG_NOTE, reason_code="notVerified")
     page.set_viewport_size({"width": width, "height": 900})
     login(page, "auditor", path=case_of(user))
-    lists = ("users/statuschange", "users/userevent", "users/accessrecord", "partners/auditentry")
+    lists = ("users/statuschange", "users/userevent", "users/accessrecord", "core/auditentry")
     for path in (f"/admin/{one}/?q={long_id}" for one in lists):
         page.goto(path)
         rows = page.locator(".result-list .data-row")

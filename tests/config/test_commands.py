@@ -12,7 +12,9 @@ from django.core import checks
 from django.core.management import get_commands, load_command_class
 
 COMMANDS = [
-    (app, name) for name, app in get_commands().items() if app in {"partners", "users", "transactions", "backoffice"}
+    (app, name)
+    for name, app in get_commands().items()
+    if app in {"core", "partners", "users", "transactions", "backoffice"}
 ]
 
 

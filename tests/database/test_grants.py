@@ -7,8 +7,8 @@ import pytest
 from django.db import IntegrityError, ProgrammingError, connections, transaction
 from django.db.backends.utils import CursorWrapper
 
+from core.database import privileges, serving_role
 from partners.authentication import keys
-from partners.db import privileges, serving_role
 from partners.models import ApiKey, Partner
 from users.models.columns import PROFILE_COLUMNS
 
@@ -81,7 +81,7 @@ GRANTS = {
     "transactions_documentwithdrawal": ADD,
     "django_admin_log": set(),
     # The audit log, and the histories that write to it; the time of a line is the database's.
-    "partners_auditentry": READ | {"INSERT (action, actor, actor_kind, detail, object)", "DELETE"},
+    "core_auditentry": READ | {"INSERT (action, actor, actor_kind, detail, object)", "DELETE"},
     "partners_partnerevent": READ,
     "partners_apikeyevent": READ,
     "partners_webhookendpointevent": READ,

@@ -17,9 +17,9 @@ from django.db.migrations import RunSQL
 from django.db.migrations.loader import MigrationLoader
 
 from config.embedded.server import SUPERUSER
-from partners.db import serving_role
-from partners.db.operations import AddTriggers
-from partners.db.triggers import FunctionTrigger
+from core.database import serving_role
+from core.database.operations import AddTriggers
+from core.database.triggers import FunctionTrigger
 from tests.conftest import database_url
 from tests.database.migration_rules import violations
 from tests.live.conftest import production
@@ -27,7 +27,7 @@ from tests.live.conftest import production
 ROOT = Path(settings.BASE_DIR)
 
 # Before there was a version to serve: its tables were empty.
-BEFORE = {"partners": "0001_initial", "users": "0001_initial", "transactions": "0001_initial"}
+BEFORE = {"core": "0001_initial", "partners": "0001_initial", "users": "0001_initial", "transactions": "0001_initial"}
 
 
 def test_every_migration_of_a_version_in_use_leaves_the_one_before_it_serving() -> None:
@@ -101,6 +101,7 @@ class Migration(migrations.Migration):
 def test_an_empty_database_gets_a_column_that_a_function_uses_later(db: None, tmp_path: Path) -> None:
     for name in (
         "config",
+        "core",
         "partners",
         "users",
         "transactions",

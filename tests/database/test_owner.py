@@ -8,7 +8,7 @@ import pytest
 from django.db import connections, transaction
 from django.db.utils import IntegrityError
 
-from partners.db import serving_role
+from core.database import serving_role
 from tests import factories
 from tests.support.client import in_process
 from users.models import StatusChange, User

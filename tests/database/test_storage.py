@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.db import connection, connections, transaction
 
-from partners.db import serving_role
-from partners.db.operations import set_storage
+from core.database import serving_role
+from core.database.operations import set_storage
 from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response
@@ -42,7 +42,7 @@ def test_a_profile_is_updated_within_its_page(
     assert (after[0] - before[0], after[1] - before[1]) == (1, 1)
 
 
-@pytest.mark.parametrize("app", ["partners", "users", "transactions"])
+@pytest.mark.parametrize("app", ["core", "partners", "users", "transactions"])
 def test_storage_is_changed_while_rows_are_read_and_written(
     django_db_setup: None, django_db_blocker: Any, app: str
 ) -> None:

@@ -15,7 +15,7 @@ import pytest
 from django.apps import apps
 from django.db import DatabaseError, IntegrityError, ProgrammingError, connection, models, transaction
 
-from partners.db import privileges
+from core.database import privileges
 from partners.models import Partner
 from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
@@ -142,7 +142,7 @@ ROWS: dict[str, Callable[[World], dict[str, Any]]] = {
         "by_id": w.staff.pk,
         "reason": "Wrong.",
     },
-    "partners_auditentry": lambda w: {
+    "core_auditentry": lambda w: {
         "actor": w.staff.username,
         "actor_kind": "staff",
         "action": "user.exported",
@@ -180,7 +180,7 @@ FORGED: dict[tuple[str, str], Value] = {
             *(("users_erasureproposal", "created_at"), ("users_erasureproposal", "ended_at")),
             *(("transactions_conversion", "recorded_at"), ("transactions_document", "recorded_at")),
             ("transactions_documentwithdrawal", "created_at"),
-            ("partners_auditentry", "at"),
+            ("core_auditentry", "at"),
         ],
         always(LONG_AGO),
     ),
@@ -218,8 +218,8 @@ FORGED: dict[tuple[str, str], Value] = {
     ("users_requirementresponse", "profile_event"): always(1),
     ("users_requirementresponse", "context"): always(json.dumps({"staff": "ada"})),
     ("users_requirementclosure", "decision_id"): lambda w: w.decision_of_other.pk,
-    ("partners_auditentry", "actor"): always("nobody"),
-    ("partners_auditentry", "actor_kind"): always(""),
+    ("core_auditentry", "actor"): always("nobody"),
+    ("core_auditentry", "actor_kind"): always(""),
 }
 # What a row is about, and times that are the partner's data.
 SUBJECTS = {
@@ -287,11 +287,11 @@ ENDS = {
     ),
     "a claim moved to another": "UPDATE users_claim SET staff_id = {w.disabled.pk}",
     "an act of no kind by staff": (
-        "INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)"
+        "INSERT INTO core_auditentry (actor, actor_kind, action, object, detail)"
         " VALUES ('{w.staff.username}', '', 'user.exported', '', '{{}}')"
     ),
     "an act of an unknown partner": (
-        "INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)"
+        "INSERT INTO core_auditentry (actor, actor_kind, action, object, detail)"
         " VALUES ('nobody', 'partner', 'user.exported', '', '{{}}')"
     ),
 }
@@ -319,7 +319,7 @@ def test_a_closure_names_only_a_decision_that_closed_it(world: World) -> None:
 
 def kept_for_good() -> dict[str, type[models.Model]]:
     """The tables to which the serving role adds rows that it cannot remove, nor replace; claims, and the audit log."""
-    found = {"users_claim", "partners_auditentry"}
+    found = {"users_claim", "core_auditentry"}
     for table, granted in privileges.declared(connection).items():
         kinds = {one.split(" ")[0] for one in granted}
         if "INSERT" in kinds and "DELETE" not in kinds and "UPDATE" not in granted:

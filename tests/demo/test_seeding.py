@@ -12,9 +12,9 @@ from django.db import connections
 from django.test import override_settings
 from django.utils import timezone
 
+from core.database import serving_role
 from demo.people import DUE, DUE_SOON, HELD, external_id
 from demo.seeding import CURRENCIES, PARTNER, SANDBOX_PARTNER, seed
-from partners.db import serving_role
 from partners.models import KEY_PREFIXES, ApiKey, Mode, Partner
 from tests.support.documents import stored_at
 from transactions.documents.downloads import STORAGE

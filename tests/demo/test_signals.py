@@ -13,7 +13,7 @@ import psutil
 from cryptography import x509
 from django.conf import settings
 
-from partners.db import serving_role
+from core.database import serving_role
 from partners.models import Partner
 from tests.conftest import database_url
 from tests.live.conftest import free_port

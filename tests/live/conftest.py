@@ -20,7 +20,7 @@ import pytest
 from django.conf import settings
 from django.db import connections
 
-from partners.db import serving_role
+from core.database import serving_role
 from partners.events.relay import Relay
 from partners.models import Partner
 from tests import factories

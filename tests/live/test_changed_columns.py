@@ -9,7 +9,7 @@ import pytest
 from django.db import connections
 from psycopg import sql as composed
 
-from partners.db import serving_role
+from core.database import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url

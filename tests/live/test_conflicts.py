@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from django.db import connections
 
-from partners.db import serving_role, statements
+from core.database import serving_role, statements
 from partners.models import IdempotencyRecord, Mode, Partner
 from tests import factories
 from tests.live.conftest import Server, blocked_by, serving

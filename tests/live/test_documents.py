@@ -14,8 +14,8 @@ import pytest
 from pytest_django import Settings
 
 from config.serve import THREADS
+from core.streaming import MAX_STREAMS_PER_OWNER
 from partners.models import Partner
-from partners.streaming import MAX_STREAMS_PER_OWNER
 from tests import factories
 from tests.live.conftest import Server, start_server
 from tests.support.client import PartnerClient

@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 from config.serve import THREADS
-from partners.db import serving_role
+from core.database import serving_role
 from partners.models import IdempotencyRecord, Partner, UsedSignature
 from tests import factories
 from tests.conftest import database_url

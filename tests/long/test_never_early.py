@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 from psycopg.errors import IntegrityConstraintViolation
 
-from partners.db import serving_role
+from core.database import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url

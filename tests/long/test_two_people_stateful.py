@@ -14,9 +14,9 @@ from django.db import IntegrityError, connection, transaction
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from partners.db import serving_role
+from core.database import serving_role
+from core.refusals import RefusedError
 from partners.models import Partner
-from partners.refusals import RefusedError
 from tests import factories
 from tests.conftest import database_url
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
@@ -170,7 +170,7 @@ class Business(RuleBasedStateMachine):
         with psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as session:
             # As anybody's session may: what it did is in the audit log.
             session.execute(
-                "INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)"
+                "INSERT INTO core_auditentry (actor, actor_kind, action, object, detail)"
                 " VALUES (%s, 'staff', %s, %s, '{}')",
                 (maker.username, action, made.username),
             )

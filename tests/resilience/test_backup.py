@@ -17,9 +17,9 @@ import pytest
 from django.conf import settings
 
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, checkout_server, programs
+from core.database import privileges
 from demo.people import external_id
 from demo.walk import Walk
-from partners.db import privileges
 from tests.live.conftest import production, start_server
 from tests.support.timeouts import WAIT_SECONDS
 

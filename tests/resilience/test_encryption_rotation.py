@@ -12,8 +12,8 @@ from typing import Self
 
 from django.conf import settings
 
+from core.database import serving_role
 from partners.authentication import keys
-from partners.db import serving_role
 from partners.models import ApiKey, Partner
 from tests import factories
 from tests.conftest import database_url

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from django.db import connections
 
-from partners.db import serving_role
+from core.database import serving_role
 from tests.conftest import database_url
 from tests.live.conftest import free_port
 from tests.support.prompt import promptly

@@ -9,9 +9,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from core.models import AuditEntry
 from partners.api.idempotency import ALREADY_RECEIVED
 from partners.authentication import keys
-from partners.models import ApiKey, AuditEntry, Partner
+from partners.models import ApiKey, Partner
 from tests import factories
 from tests.support.client import PartnerClient, Transport, now
 from tests.support.commands import refusal

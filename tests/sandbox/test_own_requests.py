@@ -10,8 +10,8 @@ import pytest
 from django.db import connections, transaction
 from django.utils import timezone
 
+from core.database import serving_role
 from partners import request_log
-from partners.db import serving_role
 from partners.models import Mode, Partner, SandboxRequest
 from tests import factories
 from tests.support import plans

@@ -14,18 +14,11 @@ import pytest
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from core.models import AuditEntry
+from core.request_context import request_context
 from partners.api import idempotency
 from partners.api.sandbox import faults
-from partners.models import (
-    ApiKey,
-    AuditEntry,
-    IdempotencyRecord,
-    Partner,
-    WebhookDelivery,
-    WebhookEndpoint,
-    WebhookSecret,
-)
-from partners.monitoring.request_context import request_context
+from partners.models import ApiKey, IdempotencyRecord, Partner, WebhookDelivery, WebhookEndpoint, WebhookSecret
 from partners.webhooks import addresses, delivering, endpoints
 from sandbox import webhook_views
 from tests import factories

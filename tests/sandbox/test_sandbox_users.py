@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from backoffice.lists import bounded_lists
-from partners.db import serving_role
+from core.database import serving_role
 from partners.models import Mode, Partner
 from sandbox.simulations.decisions import simulate_decision
 from tests import factories

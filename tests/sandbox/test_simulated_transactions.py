@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from core.formats.rfc_3339 import format_timestamp
 from partners.api.idempotency import ALREADY_RECEIVED
 from partners.events.relay import Relay
 from partners.models import ApiKey, Mode, OutboxEntry, Partner, WebhookEndpoint
-from partners.rfc_3339 import format_timestamp
 from tests import factories
 from tests.support.client import PartnerClient, Transport, now
 from tests.support.documents import folder

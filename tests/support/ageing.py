@@ -6,7 +6,7 @@ from uuid import UUID
 import psycopg
 
 from config.embedded.server import SUPERUSER
-from partners.db import serving_role
+from core.database import serving_role
 from tests.conftest import database_url
 
 

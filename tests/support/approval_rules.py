@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-from partners.db import serving_role
+from core.database import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url
@@ -44,7 +44,7 @@ def act(actor: Staff, action: str, on: Staff, *, days: int = 0, detail: str = "{
     """Have one account make, re-role or reset another, so many days ago. action, detail: of the audit log."""
     with superuser() as database:
         database.execute(
-            "INSERT INTO partners_auditentry (at, actor, actor_kind, action, object, detail)"
+            "INSERT INTO core_auditentry (at, actor, actor_kind, action, object, detail)"
             f" VALUES (now() - interval '{days} days', %s, 'staff', %s, %s, %s)",
             (actor.username, action, on.username, detail),
         )

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from django.db import connection
 
-from partners.refusals import RefusedError
+from core.refusals import RefusedError
 from tests.support.timeouts import WAIT_SECONDS
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.db import connections
 from django.db.models.functions import Now
 
-from partners.db import serving_role
+from core.database import serving_role
 from partners.events.relay import Relay
 from partners.models import Event, OutboxEntry, Partner
 from tests import factories

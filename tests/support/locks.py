@@ -1,6 +1,6 @@
 """Sessions that wait for each other."""
 
-from partners.db import statements
+from core.database import statements
 from tests.support.watched import wait_until
 
 _WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"

@@ -1,6 +1,6 @@
 """A guard: what a staff request or a command writes in autocommit adds no line of the audit log that names nobody.
 
-Only a transaction begins with the context that names who acts (partners/db/history_context.py).
+Only a transaction begins with the context that names who acts (core/database/history_context.py).
 """
 
 import re
@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 
 _WRITES = re.compile(r"\b(INSERT INTO|UPDATE|DELETE FROM)\b")
-_NAMELESS = "SELECT count(*) FROM partners_auditentry WHERE actor_kind = ''"
+_NAMELESS = "SELECT count(*) FROM core_auditentry WHERE actor_kind = ''"
 _CONTEXT = "SELECT coalesce(current_setting('pghistory.context_metadata', true), '')"
 _SET_CONTEXT = "SELECT set_config('pghistory.context_metadata', %s, true)"
 

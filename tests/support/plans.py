@@ -10,8 +10,8 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db.backends.utils import CursorWrapper
 from psycopg import sql as composing
 
-from partners.db import serving_role
-from partners.db.statements import Query
+from core.database import serving_role
+from core.database.query import Query
 from partners.models import Mode, Partner
 
 # Disabled, so that a plan that does not use an index's order shows a sort.

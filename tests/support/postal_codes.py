@@ -1,6 +1,6 @@
 """The database's function about postal codes."""
 
-from partners.db import statements
+from core.database import statements
 
 
 def postal_code_fits(country: str, province: str, postal_code: str) -> bool:

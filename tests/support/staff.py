@@ -7,7 +7,7 @@ from typing import Any
 
 from django.test import Client
 
-from partners.models import ActorKind, AuditEntry
+from core.models import ActorKind, AuditEntry
 from tests.factories import StaffFactory
 from users.models import Staff
 

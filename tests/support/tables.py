@@ -2,7 +2,7 @@
 
 from django.db import connections
 
-from partners.db import serving_role
+from core.database import serving_role
 
 
 def vacuum(*tables: str) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from core.refusals import RefusedError
 from partners.models import Partner
-from partners.refusals import RefusedError
 from tests import factories
 from tests.support.at_once import tried_at_once
 from users.cases import claims

@@ -13,10 +13,11 @@ from django.core.management import call_command, get_commands, load_command_clas
 from django.db import connection
 from pytest_django import Settings
 
+from core.database import serving_role
+from core.models import AuditEntry
 from partners.authentication import keys
-from partners.db import serving_role
 from partners.management.base import ServiceCommand
-from partners.models import AuditEntry, Partner
+from partners.models import Partner
 from partners.webhooks import addresses
 from tests import factories
 from tests.backoffice.test_staff_urls import FOR_ALL_STAFF, NOT_THERE, PATHS
@@ -32,7 +33,7 @@ from users.records.retention import DueUser
 
 pytestmark = pytest.mark.django_db
 
-LINES = "partners_auditentry"
+LINES = "core_auditentry"
 # The row itself says who and when: openings, claims and releases are in the access log, notes in their table.
 OWN_TRAIL = {"users_accessrecord", "users_casenote", "users_userevent"}
 # Sessions and what they count; what the outbox and histories get by triggers.
@@ -65,7 +66,7 @@ OURS = sorted(
     name
     for name, app in get_commands().items()
     if isinstance(app, str)
-    and app in {"partners", "users", "transactions", "backoffice", "demo"}
+    and app in {"core", "partners", "users", "transactions", "backoffice", "demo"}
     # Django's have their own test (tests/users/commands/test_create_staff.py).
     and name not in {"migrate", "demo", "createsuperuser", "changepassword"}
 )

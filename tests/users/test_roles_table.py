@@ -17,9 +17,10 @@ from django.test import Client
 from pytest_django import Settings
 
 from backoffice.case.requirement_forms import AskForm, confirmation
+from core.database import history_context
+from core.models import AuditEntry
 from partners.authentication import keys
-from partners.db import history_context
-from partners.models import ApiKey, AuditEntry, DeliveryState, Partner, WebhookDelivery, WebhookEndpoint, WebhookSecret
+from partners.models import ApiKey, DeliveryState, Partner, WebhookDelivery, WebhookEndpoint, WebhookSecret
 from partners.webhooks import addresses, endpoints
 from tests import factories
 from tests.support.approval_rules import no_rules_left, set_rule
@@ -297,7 +298,7 @@ KEPT = {
     "a role": ("auth/group", "group"),
     "a webhook's columns": ("partners/webhookendpoint", "webhook"),
     "a delivery": ("partners/webhookdelivery", "delivery"),
-    "a line of the audit log": ("partners/auditentry", "entry"),
+    "a line of the audit log": ("core/auditentry", "entry"),
 }
 CHANGED_BY_SOME = {
     "a partner": ("partners/partner", "partner"),
@@ -580,11 +581,11 @@ TABLE: tuple[Page | Action, ...] = (
     Page("Confirm by the company's account: its page", at("/admin/account/company/confirm/"), set(STAFF)),
     Page("Roles", rows_of("auth/group"), STAFF_READERS),
     Page("Role", rows_of("auth/group", "group"), STAFF_READERS),
-    Page("Audit log", rows_of("partners/auditentry"), OVERSIGHT),
-    Page("Audit log: a line", rows_of("partners/auditentry", "entry"), OVERSIGHT),
+    Page("Audit log", rows_of("core/auditentry"), OVERSIGHT),
+    Page("Audit log: a line", rows_of("core/auditentry", "entry"), OVERSIGHT),
     Action(
         "Audit log: export CSV",
-        at("/admin/partners/auditentry/export/"),
+        at("/admin/core/auditentry/export/"),
         OVERSIGHT,
         is_done=lambda _w: AuditEntry.objects.filter(action=AuditEntry.EXPORTED).exists(),
     ),

@@ -5,14 +5,14 @@ from typing import Any, ClassVar
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
+from core.database.query import Query
+from core.formats.uuids import is_uuid
+from core.streaming import TooManyStreamsError
 from partners.api.base import PartnerAPIView
 from partners.api.errors import BadRequestError, InternalError, NotFoundError, UnavailableError, invalid_parameter
 from partners.api.pagination import NOT_A_CURSOR, KeysetPagination
 from partners.api.request import PartnerRequest
 from partners.api.serializers import RowSerializer
-from partners.db.statements import Query
-from partners.streaming import TooManyStreamsError
-from partners.uuids import is_uuid
 from transactions import keyset
 from transactions.api.serializers import (
     ConversionSerializer,

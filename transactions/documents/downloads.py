@@ -20,9 +20,9 @@ from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 from prometheus_client import Counter
 
-from partners.db import statements
-from partners.db.audit import insert_entry, register
-from partners.streaming import LimitedStreamingResponse, stream
+from core.audit import insert_entry, register
+from core.database import statements
+from core.streaming import LimitedStreamingResponse, stream
 from transactions.documents.file_types import content_disposition
 from transactions.models import Document
 
@@ -42,7 +42,7 @@ _RECORD = insert_entry(
     context="%s::jsonb",
     user="%s::uuid",
     where=f"""NOT EXISTS (
-        SELECT FROM partners_auditentry earlier
+        SELECT FROM core_auditentry earlier
          WHERE earlier.object = %s AND earlier.action = '{DOWNLOADED}' AND earlier.at > now() - interval '1 hour'
            AND earlier.actor = coalesce(context ->> 'staff', context ->> 'partner')
            AND earlier.detail ->> 'key' IS NOT DISTINCT FROM context ->> 'key')""",
@@ -74,7 +74,7 @@ class DocumentError(Exception):
 
 
 def respond(document: Document, *, owner: str, request_id: str) -> HttpResponse | LimitedStreamingResponse:
-    """The response with a document's file, streamed if it has several chunks (partners/streaming.py).
+    """The response with a document's file, streamed if it has several chunks (core/streaming.py).
 
     owner: whose download it is. Raises DocumentError and TooManyStreamsError before the first byte. Content-Length is
     the recorded size, so that every client notices an aborted response.
@@ -173,7 +173,7 @@ def _stored_chunks(name: str) -> Iterator[bytes]:
 def record_download(document: Document, *, by: Mapping[str, str]) -> None:
     """Record that a document is being downloaded; none of the sandbox's, which are the partner's own.
 
-    by: who it is, by the names of partners/db/history_context.py: one statement needs no transaction.
+    by: who it is, by the names of core/database/history_context.py: one statement needs no transaction.
     """
     if document.is_sandbox:
         return

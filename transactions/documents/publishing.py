@@ -16,9 +16,9 @@ from django.core.files.storage import storages
 from django.db import transaction
 from django.utils import timezone
 
-from partners.db.statements import is_reference_gone, may_be_committed
-from partners.json_rules import text
-from partners.refusals import RefusedError
+from core.database.errors import is_reference_gone, may_be_committed
+from core.formats.json_rules import text
+from core.refusals import RefusedError
 from transactions.documents.downloads import CHUNK_BYTES, STORAGE
 from transactions.documents.file_types import EXTENSIONS, ContentCheck
 from transactions.documents.withdrawing import withdraw

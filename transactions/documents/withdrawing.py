@@ -9,9 +9,9 @@ from uuid import UUID
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from partners.db import history_context
-from partners.json_rules import text
-from partners.refusals import RefusedError
+from core.database import history_context
+from core.formats.json_rules import text
+from core.refusals import RefusedError
 from transactions.models import WITHDRAWAL_REASON_LENGTH, Document, DocumentWithdrawal
 from users.decisions.compliance import PERMISSION
 from users.models import Staff

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from partners.db import statements
+from core.database import statements
 from transactions.imports.lines import (
     CONVERSION_ID,
     LineError,

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
 
+from core.formats.rfc_3339 import parse_timestamp
 from partners.api.errors import BadRequestError
 from partners.api.json import JsonObject, MalformedJsonError, parse_object
 from partners.api.serializers import NAME_LENGTH_IN_ERRORS
-from partners.rfc_3339 import parse_timestamp
 from transactions.models import CONVERSION_ID_PATTERN, CURRENCY_PATTERN
 from users.profile.field_rules import external_id
 
@@ -122,7 +122,7 @@ def side_rule(field: str) -> Callable[[Any], tuple[str, str]]:
 
 
 def json_rule(field: str, rule: Rule) -> Rule:
-    """A rule that applies one of partners/json_rules.py or users/profile/field_rules.py."""
+    """A rule that applies one of core/formats/json_rules.py or users/profile/field_rules.py."""
 
     def checked(value: Any) -> Any:
         try:

@@ -17,7 +17,8 @@ from django.db import DatabaseError, InterfaceError, connection
 from psycopg.errors import LockNotAvailable, QueryCanceled
 from tqdm import tqdm
 
-from partners.db import audit, statements
+from core import audit
+from core.database import errors
 from partners.management.base import (
     STATUS_OF_SIGNALS,
     Outcome,
@@ -130,8 +131,8 @@ class LinesCommand(ServiceCommand):
                 if connection.in_atomic_block or isinstance(error.__cause__, (QueryCanceled, LockNotAvailable)):
                     raise
                 # Users who were erased meanwhile: now their lines are rejected.
-                if not statements.is_reference_gone(error):
-                    if not statements.is_unreachable(error) and not statements.is_stale_plan(error):
+                if not errors.is_reference_gone(error):
+                    if not errors.is_unreachable(error) and not errors.is_stale_plan(error):
                         raise
                     connection.close()
             time.sleep(pause)

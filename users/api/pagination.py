@@ -7,9 +7,9 @@ page begins after that user, whatever its status is now. A cursor without a user
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from core.formats.rfc_3339 import rfc_3339_from_text
 from partners.api.errors import FieldError, invalid_parameter
 from partners.api.pagination import NOT_A_CURSOR, CursorFormat, KeysetPagination, code_of, single
-from partners.rfc_3339 import rfc_3339_from_text
 from users.models import Status
 from users.queries import ListedUser
 

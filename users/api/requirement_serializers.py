@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from partners import json_rules
+from core.formats import json_rules
 from partners.api.rule_fields import ChoiceField, ItemsField, RuleField, WholeNumberField
 from partners.api.serializers import InstantField, StrictSerializer
 from users.models import RequirementCode, RequirementState

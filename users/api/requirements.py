@@ -4,9 +4,9 @@ from uuid import UUID
 
 from django.http import HttpResponse
 
+from core.formats.uuids import is_uuid
 from partners.api.errors import BadRequestError, FieldError
 from partners.api.request import PartnerRequest
-from partners.uuids import is_uuid
 from users.api import errors
 from users.api.requirement_serializers import RequirementNoteSerializer, RequirementSerializer
 from users.api.views import UserView

@@ -5,11 +5,11 @@ from typing import Any
 
 from django.http import HttpResponse
 
+from core.database.query import Query
 from partners.api.base import PartnerAPIView
 from partners.api.errors import ApiError, BadRequestError
 from partners.api.request import PartnerRequest
 from partners.authentication.signatures import canonical_path
-from partners.db.statements import Query
 from users import queries
 from users import updates as profile
 from users.api import errors

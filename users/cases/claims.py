@@ -11,9 +11,9 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from partners.db import statements
-from partners.db.history_context import PRESENT
-from partners.refusals import RefusedError
+from core.database import statements
+from core.database.history_context import PRESENT
+from core.refusals import RefusedError
 from users.cases.modes import live
 from users.models import AccessKind, AccessRecord, Claim, Proposal, Staff, Status, User
 from users.models.case import BACK_TO_WHO_ASKED

@@ -11,10 +11,10 @@ from django.db import transaction
 from django.db.models import BooleanField, Func, OuterRef, Subquery
 from django.utils.translation import gettext as _
 
-from partners.db import statements
-from partners.db.history_context import SET_CONTEXT
-from partners.db.statements import Query
-from partners.refusals import RefusedError
+from core.database import statements
+from core.database.base import SET_CONTEXT
+from core.database.query import Query
+from core.refusals import RefusedError
 from users.models import ApprovalRule, Condition, Staff, User
 from users.models.approvals import RULED_MOVES
 from users.models.statuses import Status
@@ -41,7 +41,7 @@ def set_rules(
     """Set for which users a move takes two people: where any of the conditions holds. They replace those of before.
 
     conditions: one or more; `never` alone. using: the alias of the owner's connection. context: who does it
-    (partners/db/history_context.py).
+    (core/database/history_context.py).
 
     Raises RefusedError; nothing has changed then.
     """

@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from psycopg.errors import IntegrityConstraintViolation, LockNotAvailable
 
-from partners.db import history_context, statements
-from partners.refusals import RefusedError
+from core.database import errors, history_context
+from core.refusals import RefusedError
 from users.cases import claims
 from users.decisions import decision_basis, metrics
 from users.decisions.approval_rules import needs_two
@@ -232,7 +232,7 @@ def refusal_of(act: Callable[[], object]) -> str:
         return str(refused)
     except DatabaseError as error:
         # Its text may have values of the row.
-        log.warning("decision failed", sqlstate=statements.sqlstate(error))
+        log.warning("decision failed", sqlstate=errors.sqlstate(error))
         return _("The database refused this: nothing has changed. Try again.")
     return ""
 

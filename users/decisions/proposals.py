@@ -12,8 +12,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from partners.db import history_context
-from partners.refusals import RefusedError
+from core.database import history_context
+from core.refusals import RefusedError
 from users.decisions import compliance, decision_basis
 from users.decisions.approval_rules import needs_two, pair_of
 from users.models import AccessRecord, Claim, Proposal, ProposalState, Staff, StatusChange, User

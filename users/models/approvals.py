@@ -18,8 +18,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from partners.db.audit import entry_trigger, insert_entry, register
-from partners.db.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object
+from core.audit import entry_trigger, insert_entry, register
+from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object
 from users.models.columns import basis_is_readable
 from users.models.staff import Staff
 from users.models.statuses import Status

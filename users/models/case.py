@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from partners.db.triggers import append_only, stamped
+from core.database.triggers import append_only, stamped
 from users.models.staff import Staff
 from users.models.triggers import ACCESS_TRIGGERS, by_active_staff
 from users.models.user import User

@@ -17,8 +17,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop, pgettext_lazy
 
-from partners.db.audit import entry_trigger, insert_entry, register
-from partners.db.triggers import IS_ERASING, FunctionTrigger, PermanentTrigger, append_only, json_object, refuse
+from core.audit import entry_trigger, insert_entry, register
+from core.database.triggers import IS_ERASING, FunctionTrigger, PermanentTrigger, append_only, json_object, refuse
 from partners.models import Partner
 from users.models.retention import IS_HELD, LEAST_YEARS, due_at
 from users.models.staff import Staff

@@ -16,8 +16,8 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from partners.db.audit import entry_trigger, register
-from partners.db.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object
+from core.audit import entry_trigger, register
+from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object
 from partners.events.outbox import insert_entry
 from partners.models import EventType
 from users.models.columns import PROFILE_COLUMNS

@@ -12,8 +12,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from partners.db.audit import entry_trigger, register
-from partners.db.triggers import PermanentTrigger, append_only, json_object, refuse, stamped
+from core.audit import entry_trigger, register
+from core.database.triggers import PermanentTrigger, append_only, json_object, refuse, stamped
 from users.models.staff import Staff
 from users.models.statuses import ENDED_STATUSES
 from users.models.user import User

@@ -10,8 +10,8 @@ from django.db import models, transaction
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
-from partners.db.audit import Labels, tracked
-from partners.db.triggers import PermanentTrigger, refuse
+from core.audit import Labels, tracked
+from core.database.triggers import PermanentTrigger, refuse
 
 # Of staff: two addresses are one only where they differ in the case of these letters.
 ADDRESS_IN_LOWER_CASE = Lower("email", template='%(function)s(%(expressions)s COLLATE "C")')

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pgtrigger
 from django.utils.translation import gettext_lazy as _
 
-from partners.db.audit import entry_trigger, register
-from partners.db.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object, refuse, stamped
+from core.audit import entry_trigger, register
+from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object, refuse, stamped
 from partners.events.outbox import insert_entry, wire_time
 from partners.models import EventType
 from users.models.columns import PROFILE_COLUMNS, REVIEWED_COLUMNS

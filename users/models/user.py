@@ -14,9 +14,9 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from partners.db.indexes import newest_of_each_mode
-from partners.db.triggers import InsertEvent, UpdateEvent, append_only
-from partners.json_rules import has_visible_character
+from core.database.indexes import newest_of_each_mode
+from core.database.triggers import InsertEvent, UpdateEvent, append_only
+from core.formats.json_rules import has_visible_character
 from partners.models import Partner
 from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, basis_is_readable
 from users.models.staff import Staff

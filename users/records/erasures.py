@@ -10,10 +10,10 @@ from uuid import UUID
 from django.db import DEFAULT_DB_ALIAS, transaction
 from django.utils.translation import gettext as _
 
-from partners.db import history_context, statements
-from partners.db.statements import Query
+from core.database import history_context, statements
+from core.database.query import Query
+from core.refusals import RefusedError
 from partners.models import Partner
-from partners.refusals import RefusedError
 from users.decisions import compliance
 from users.decisions.approval_rules import pair_of
 from users.models import Erasure, ErasureProposal, ErasureState, Staff

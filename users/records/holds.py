@@ -5,8 +5,8 @@ from uuid import UUID
 from django.db import IntegrityError, models, transaction
 from django.utils.translation import gettext as _
 
-from partners.db import history_context
-from partners.refusals import RefusedError
+from core.database import history_context
+from core.refusals import RefusedError
 from users.decisions.compliance import check_reason
 from users.models import Hold, HoldRelease, Staff, User
 

@@ -11,8 +11,9 @@ from uuid import UUID
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, IntegrityError, transaction
 
-from partners.db import history_context, statements
-from partners.db.statements import Query
+from core.database import errors, history_context, statements
+from core.database.base import SET_CONTEXT
+from core.database.query import Query
 from users.models.erasing import IN_FORCE
 from users.models.retention import IS_HELD, due_at
 from users.models.statuses import ENDED_STATUSES
@@ -41,7 +42,7 @@ _FIRST_DUE = f"""
            count(*) FILTER (WHERE due_at <= now() AND NOT held AND NOT in_erasure) OVER ()
       FROM due ORDER BY due_at, id LIMIT %s
 """
-_CONTEXT = f"SELECT {history_context.SET_CONTEXT}, set_config('lock_timeout', '{LOCK_SECONDS}s', true)"
+_CONTEXT = f"SELECT {SET_CONTEXT}, set_config('lock_timeout', '{LOCK_SECONDS}s', true)"
 _ERASE = "INSERT INTO users_erasure (user_id, years) VALUES (%s, %s)"
 # Of each user of an erasure that is approved, and may be carried out.
 _APPROVED = f"""
@@ -126,7 +127,7 @@ def erase(user_id: UUID, *, context: Mapping[str, str], using: str) -> bool:
     It does where the records are not due any more or held, where no approved erasure names the user, and where others
     keep the user locked.
 
-    context: who does it (partners/db/history_context.py). using: the alias of the owner's connection.
+    context: who does it (core/database/history_context.py). using: the alias of the owner's connection.
     """
     try:
         with transaction.atomic(using=using):
@@ -135,7 +136,7 @@ def erase(user_id: UUID, *, context: Mapping[str, str], using: str) -> bool:
     except IntegrityError:
         return False
     except DatabaseError as error:
-        if statements.sqlstate(error) not in {statements.LOCK_NOT_AVAILABLE, *statements.RETRYABLE_SQLSTATES}:
+        if errors.sqlstate(error) not in {errors.LOCK_NOT_AVAILABLE, *errors.RETRYABLE_SQLSTATES}:
             raise
         return False
     return True

@@ -14,9 +14,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from partners.db import history_context
+from core.database import history_context
+from core.refusals import RefusedError
 from partners.models import Partner
-from partners.refusals import RefusedError
 from users.cases import claims
 from users.decisions import compliance
 from users.models import (

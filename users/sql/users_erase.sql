@@ -2,7 +2,7 @@
 -- may not insert. The trigger before it has locked the user, and refused one that is not due, is held, or whose erasure
 -- two people have not approved.
 --
--- While `rows` is empty, the triggers that refuse DELETE let this function pass (partners/db/triggers.py). The row is
+-- While `rows` is empty, the triggers that refuse DELETE let this function pass (core/database/triggers.py). The row is
 -- in no other transaction then, and has its counts before the statement that inserted it ends.
 CREATE OR REPLACE FUNCTION users_erase() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -75,7 +75,7 @@ BEGIN
     UPDATE users_erasureproposal SET reason = '', note = ''
      WHERE id IN (SELECT proposal_id FROM users_proposederasure WHERE user_id = erased.id)
        AND (reason <> '' OR note <> '');
-    UPDATE partners_auditentry SET detail = detail - 'reason'
+    UPDATE core_auditentry SET detail = detail - 'reason'
      WHERE object IN (SELECT proposal_id::text FROM users_proposederasure WHERE user_id = erased.id)
        AND detail ? 'reason';
     DELETE FROM users_proposederasure WHERE user_id = erased.id;
@@ -128,9 +128,9 @@ BEGIN
     GET DIAGNOSTICS n = ROW_COUNT;
     counts := counts || jsonb_build_object('partners_usedsignature', n);
 
-    DELETE FROM partners_auditentry WHERE object = ANY(ids);
+    DELETE FROM core_auditentry WHERE object = ANY(ids);
     GET DIAGNOSTICS n = ROW_COUNT;
-    counts := counts || jsonb_build_object('partners_auditentry', n);
+    counts := counts || jsonb_build_object('core_auditentry', n);
 
     DELETE FROM django_admin_log WHERE object_id = ANY(ids);
     GET DIAGNOSTICS n = ROW_COUNT;
@@ -164,7 +164,7 @@ BEGIN
     VALUES (erased.partner_id, 'user.erased', ARRAY[erased.id],
             jsonb_build_object('externalId', erased.external_id, 'userId', erased.id));
     context := coalesce(nullif(current_setting('pghistory.context_metadata', true), ''), '{}')::jsonb;
-    INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)
+    INSERT INTO core_auditentry (actor, actor_kind, action, object, detail)
     VALUES (coalesce(context ->> 'operator', ''), CASE WHEN context ? 'operator' THEN 'operator' ELSE '' END,
             'user.erased', NEW.user_id::text,
             jsonb_strip_nulls(jsonb_build_object(

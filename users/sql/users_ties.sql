@@ -6,7 +6,7 @@ LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
     -- there is nobody.
     WITH act AS (
         SELECT DISTINCT entry.actor AS maker, made.id AS made
-          FROM users_staff made JOIN partners_auditentry entry ON entry.object = made.username
+          FROM users_staff made JOIN core_auditentry entry ON entry.object = made.username
          WHERE made.id IN (one, other) AND entry.actor_kind = 'staff' AND entry.at > now() - interval '30 days'
            AND (entry.action IN ('staff.created', 'staff.invited', 'staff.passwordChanged', 'staff.factorReset',
                                  'staffRole.created', 'staffRole.changed', 'staffRole.removed')

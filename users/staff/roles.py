@@ -44,7 +44,7 @@ ROLES: dict[str, set[str]] = {
         "partners.view_webhookendpoint",
         "partners.view_webhookdelivery",
         "partners.view_sandboxrequest",
-        "partners.view_auditentry",
+        "core.view_auditentry",
     },
     "partner-manager": {
         f"partners.{action}_{model}"

@@ -13,8 +13,8 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from partners.db import audit
-from partners.refusals import RefusedError
+from core import audit
+from core.refusals import RefusedError
 from users.cases import claims
 from users.decisions import proposals
 from users.models import Staff

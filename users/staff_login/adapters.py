@@ -16,7 +16,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from partners import encryption
+from core import encryption
 from users.models import Staff
 from users.staff_login import factors
 from users.staff_login.lock_out import locked_out, saying_when

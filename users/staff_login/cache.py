@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from django.core.cache.backends.db import DatabaseCache
 
-from partners.db import statements
+from core.database import statements
 
 # The table of CACHES.
 _FIND = "SELECT cache_key, value FROM staff_cache WHERE cache_key = ANY(%s) AND expires > statement_timestamp()"

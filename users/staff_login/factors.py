@@ -6,7 +6,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from partners import encryption
+from core import encryption
 from partners.authentication.reencryption import EncryptedColumn
 from users.staff_login.allauth_internals import record_factor
 

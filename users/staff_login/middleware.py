@@ -13,8 +13,8 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
-from partners.db import history_context
-from partners.monitoring.request_context import request_context
+from core.database import history_context
+from core.request_context import request_context
 from users.models import Staff
 from users.staff_login import factors, invitations, lock_out, reauthentication, sessions
 from users.staff_login.adapters import is_active_staff, may_use_password

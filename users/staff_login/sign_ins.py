@@ -9,7 +9,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from partners.db import audit
+from core import audit
 from users.models import Staff
 
 log = structlog.get_logger("users.staff_login")

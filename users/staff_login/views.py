@@ -22,8 +22,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
-from partners.db import audit
-from partners.db.history_context import set_context
+from core import audit
+from core.database.history_context import set_context
 from users.models import Staff
 from users.staff_login import factors, invitations, reauthentication, sign_ins
 from users.staff_login.middleware import UNSEEN_CODES

@@ -15,7 +15,7 @@ from django.core.validators import validate_email
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 
-from partners.db import audit
+from core import audit
 from users.models import Staff
 from users.staff.staff import StaffState, create_invited_staff, role_names, staff_with_address, state_of, username_of
 from users.staff_login.sign_ins import ACCOUNT_FOUND, ACCOUNT_MADE, ROLES_SET

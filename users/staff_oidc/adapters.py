@@ -16,8 +16,8 @@ from django.shortcuts import render
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext_lazy as _
 
-from partners.db import audit
-from partners.db.history_context import set_context
+from core import audit
+from core.database.history_context import set_context
 from users.staff_login import factors, sign_ins
 from users.staff_login.sign_ins import LOCK_OUT_SECONDS, client_address
 from users.staff_oidc import accounts

@@ -11,10 +11,10 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 from backoffice.audit.entries import detail_lines, newest_first, newest_first_about
-from partners.db.audit import ACTIONS
+from core.audit import ACTIONS
+from core.formats.rfc_3339 import format_timestamp, parse_timestamp
+from core.models import AuditEntry
 from partners.management.base import Outcome, ServiceCommand, whole_number
-from partners.models import AuditEntry
-from partners.rfc_3339 import format_timestamp, parse_timestamp
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 

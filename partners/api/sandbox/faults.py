@@ -8,9 +8,9 @@ from enum import StrEnum
 
 from django.http import StreamingHttpResponse
 
+from core.request_context import request_context
 from partners.api.errors import InternalError, TooManyRequestsError, UnavailableError, invalid_parameter
 from partners.api.request import PartnerRequest
-from partners.monitoring.request_context import request_context
 
 HEADER = "X-Sandbox-Fault"
 SLOW_SECONDS = 5.0

@@ -8,6 +8,8 @@ import structlog
 from django.db import DatabaseError, InterfaceError
 from django.http.response import HttpResponseBase
 
+from core.database import errors
+from core.request_context import request_context
 from partners import request_log
 from partners.api import throttling
 from partners.api.errors import UnavailableError
@@ -22,9 +24,7 @@ from partners.authentication.signature_authentication import (
     SignatureRefusedError,
 )
 from partners.authentication.signatures import NotUtf8Error
-from partners.db import statements
 from partners.models import KEY_PREFIXES, Mode
-from partners.monitoring.request_context import request_context
 
 log = structlog.get_logger("partners.diagnosis")
 
@@ -108,7 +108,7 @@ class SandboxHooks:
         try:
             yield
         except DatabaseError as error:
-            if self.caller is None or statements.sqlstate(error) != statements.LOCK_NOT_AVAILABLE:
+            if self.caller is None or errors.sqlstate(error) != errors.LOCK_NOT_AVAILABLE:
                 raise
             request_context.is_simulated = True
             raise UnavailableError from None

@@ -2,9 +2,9 @@ from typing import Any
 
 from django.db.models import Count
 
+from core.formats.rfc_3339 import format_timestamp
 from partners.management.base import Outcome, ServiceCommand, table
 from partners.models import Partner, in_force
-from partners.rfc_3339 import format_timestamp
 
 
 class Command(ServiceCommand):

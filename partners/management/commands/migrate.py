@@ -6,7 +6,7 @@ from django.core.management.commands import migrate
 from django.db.migrations import Migration
 from django.db.models.signals import pre_migrate
 
-from partners.db import serving_role
+from core.database import serving_role
 from partners.management.base import translated_errors
 
 

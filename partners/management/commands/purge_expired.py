@@ -1,9 +1,9 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from partners.db import audit
+from core import audit
+from core.models import AuditEntry
 from partners.management.base import Outcome, ServiceCommand, whole_number
-from partners.models import AuditEntry
 from partners.retention import purge_expired
 
 MAX_BATCH_SIZE = 100_000

@@ -3,9 +3,9 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
+from core.formats.rfc_3339 import parse_timestamp
 from partners.management.base import Outcome, ServiceCommand
 from partners.management.webhooks import add_webhook_id
-from partners.rfc_3339 import parse_timestamp
 from partners.webhooks import deliveries, endpoints
 
 

@@ -1,8 +1,9 @@
 from typing import Any
 
-from partners.db import audit, serving_role
+from core import audit
+from core.database import serving_role
+from core.models import AuditEntry
 from partners.management.base import Outcome, ServiceCommand
-from partners.models import AuditEntry
 
 
 class Command(ServiceCommand):

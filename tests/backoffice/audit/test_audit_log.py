@@ -19,7 +19,8 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from backoffice.audit import audit_log, entries
 from backoffice.audit.objects import objects_of
-from partners.models import ApiKey, AuditEntry, Partner
+from core.models import AuditEntry
+from partners.models import ApiKey, Partner
 from tests import factories
 from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import PartnerClient
@@ -93,20 +94,20 @@ def test_staff_s_acts_in_the_admin_name_them() -> None:
 def test_the_page(settings: Settings) -> None:
     printed("create_partner", "acme", "--name", "Acme")
     client = client_as("auditor")
-    page = client.get("/admin/partners/auditentry/")
+    page = client.get("/admin/core/auditentry/")
     assert page.status_code == 200
     text = page.content.decode()
     assert "Partner created" in text
     for query in ("actor=olivia", "action=partner.created", "object=acme", "since=2026-01-01&until=2030-01-01"):
-        assert "Partner created" in client.get(f"/admin/partners/auditentry/?{query}").content.decode()
-    assert "Name: Acme" not in client.get("/admin/partners/auditentry/?actor=nobody").content.decode()
-    row = client.get(f"/admin/partners/auditentry/{latest().pk}/change/")
+        assert "Partner created" in client.get(f"/admin/core/auditentry/?{query}").content.decode()
+    assert "Name: Acme" not in client.get("/admin/core/auditentry/?actor=nobody").content.decode()
+    row = client.get(f"/admin/core/auditentry/{latest().pk}/change/")
     assert row.status_code == 200
     settings.STAFF_MFA_REQUIRED = False
-    sent: Any = client.post("/admin/partners/auditentry/export/", {"actor": "olivia"})
+    sent: Any = client.post("/admin/core/auditentry/export/", {"actor": "olivia"})
     assert b"partner.created" in b"".join(sent.streaming_content)
     assert latest().action == "auditLog.exported"
-    sent = client.post("/admin/partners/auditentry/export/", {"q": "acme"})
+    sent = client.post("/admin/core/auditentry/export/", {"q": "acme"})
     assert latest().detail["filters"] == "search"
     [_, *rows] = csv.reader(io.StringIO(b"".join(sent.streaming_content).decode()))
     assert len(rows) == 1
@@ -170,7 +171,7 @@ def test_the_page_finds_by_the_external_id() -> None:
     factories.StatusChangeFactory.create(user=user)
     other = factories.UserFactory.create(external_id="customer-8")
     factories.StatusChangeFactory.create(user=other)
-    page = client_as("auditor").get("/admin/partners/auditentry/?externalId=customer-7").content.decode()
+    page = client_as("auditor").get("/admin/core/auditentry/?externalId=customer-7").content.decode()
     assert str(user.pk) in page
     assert str(other.pk) not in page
 
@@ -180,7 +181,7 @@ def test_the_page_names_and_links_what_a_line_is_about() -> None:
     decision = factories.StatusChangeFactory.create(user=user)
     document = factories.DocumentFactory.create(user=user)
     client = client_as("auditor")
-    page = client.get("/admin/partners/auditentry/").content.decode()
+    page = client.get("/admin/core/auditentry/").content.decode()
     assert f'href="/admin/cases/{user.pk}/">Grace Hopper</a>' in page
     assert f"customer-7 · {user.partner.name}" in page
     document_id = str(document.document_id)
@@ -189,7 +190,7 @@ def test_the_page_names_and_links_what_a_line_is_about() -> None:
     assert f'href="/admin/users/staff/{decision.by.pk}/change/">{decision.by.username}</a>' in page
     assert re.search(r">\w+\.? \d+, \d{4}, \d\d:\d\d:\d\d E[SD]T</time>", page)
     entry = AuditEntry.objects.get(action="user.decided")
-    assert "Grace Hopper" in client.get(f"/admin/partners/auditentry/{entry.pk}/change/").content.decode()
+    assert "Grace Hopper" in client.get(f"/admin/core/auditentry/{entry.pk}/change/").content.decode()
 
 
 def test_who_may_not_see_users_gets_no_names(rf: RequestFactory) -> None:
@@ -209,7 +210,7 @@ def test_the_search_finds_lines_by_user_and_by_actor(term: str) -> None:
     decision = factories.StatusChangeFactory.create(user=user)
     factories.StatusChangeFactory.create(user=other)
     query = {"the userId": str(user.pk), "the reviewer": decision.by.username}.get(term, term)
-    page = client_as("auditor").get("/admin/partners/auditentry/", {"q": query}).content.decode()
+    page = client_as("auditor").get("/admin/core/auditentry/", {"q": query}).content.decode()
     assert f"/admin/cases/{user.pk}/" in page
     assert f"/admin/cases/{other.pk}/" not in page
 
@@ -218,12 +219,12 @@ def test_how_long_the_page_is_does_not_change_how_many_statements_it_takes(
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
     client = client_as("auditor")
-    client.get("/admin/partners/auditentry/")
+    client.get("/admin/core/auditentry/")
     for _ in range(8):
         factories.DocumentFactory.create()
         factories.StatusChangeFactory.create()
         with django_assert_max_num_queries(14):
-            client.get("/admin/partners/auditentry/")
+            client.get("/admin/core/auditentry/")
 
 
 def test_a_search_is_bounded_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -232,7 +233,7 @@ def test_a_search_is_bounded_and_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
         printed("create_partner", f"acme-{number}", "--name", "Acme")
     for module in (entries, audit_log):
         monkeypatch.setattr(module, "MAX_FOUND", 2)
-    page = client.get("/admin/partners/auditentry/?q=olivia").content.decode()
+    page = client.get("/admin/core/auditentry/?q=olivia").content.decode()
     assert "Only the first 2 matches were examined." in page
     assert "acme-0" not in page
     assert "acme-2" in page
@@ -279,7 +280,7 @@ def test_a_line_is_in_words(detail: dict[str, Any], line: str) -> None:
 def test_a_rule_is_about_a_move_in_words() -> None:
     with no_rules_left():
         set_rule("always")
-    page = client_as("auditor").get("/admin/partners/auditentry/").content.decode()
+    page = client_as("auditor").get("/admin/core/auditentry/").content.decode()
     assert "Pending compliance → Active" in page
 
 
@@ -290,7 +291,7 @@ def test_a_rule_is_about_a_move_in_words() -> None:
 def test_a_page_is_read_in_the_order_of_an_index(condition: str) -> None:
     with planning_without(*UNORDERED) as cursor:
         cursor.execute(
-            f"EXPLAIN (FORMAT JSON) SELECT * FROM partners_auditentry WHERE {condition}"
+            f"EXPLAIN (FORMAT JSON) SELECT * FROM core_auditentry WHERE {condition}"
             " AND ROW(at, id) < ROW(now(), 1000) ORDER BY at DESC, id DESC LIMIT 51"
         )
         plan = cursor.fetchone()[0][0]["Plan"]
@@ -318,7 +319,7 @@ def test_the_history_of_a_row_is_what_the_audit_log_says_of_it(partner: Partner)
     auditor = client_as("auditor")
     assert f'href="{page}history/"' in auditor.get(f"{page}change/").content.decode()
     response = auditor.get(f"{page}history/")
-    assert response.headers["Location"] == f"/admin/partners/auditentry/?object={partner.slug}"
+    assert response.headers["Location"] == f"/admin/core/auditentry/?object={partner.slug}"
     assert auditor.get("/admin/partners/partner/0/history/").status_code == 404
     manager = client_as("partner-manager")
     assert "/history/" not in manager.get(f"{page}change/").content.decode()
@@ -329,7 +330,7 @@ def test_after_the_second_factor_a_page_leads_back_to_the_filtered_list(settings
     settings.STAFF_MFA_REQUIRED = True
     client = inside(enrolled("auditor"))
     grow_stale(client)
-    asked = client.post("/admin/partners/auditentry/export/", {"actor": "olivia"})
+    asked = client.post("/admin/core/auditentry/export/", {"actor": "olivia"})
     page = client.get(confirm(client, asked).headers["Location"]).content.decode()
-    assert 'href="/admin/partners/auditentry/?actor=olivia"' in page
+    assert 'href="/admin/core/auditentry/?actor=olivia"' in page
     assert latest().action != "auditLog.exported"

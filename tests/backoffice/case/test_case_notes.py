@@ -7,7 +7,7 @@ from io import BytesIO
 import pytest
 from django.db import IntegrityError, transaction
 
-from partners.refusals import RefusedError
+from core.refusals import RefusedError
 from tests import factories
 from tests.support.staff import client_as, client_of
 from tests.users.deciding import case_of, page_of

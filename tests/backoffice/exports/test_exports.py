@@ -18,7 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from backoffice.exports import downloads, evidence_pack, records, user_lists
-from partners import streaming
+from core import streaming
 from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response

@@ -3,7 +3,7 @@
 from django.db import connection
 
 from backoffice.exports import downloads
-from partners.db.history_context import acting
+from core.database.history_context import acting
 from partners.models import Partner
 
 

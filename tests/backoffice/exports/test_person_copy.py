@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from backoffice.exports import person_copy
-from partners.models import AuditEntry, Partner
+from core.models import AuditEntry
+from partners.models import Partner
 from tests import factories
 from tests.support.commands import outcome, refusal
 from tests.support.documents import add_document, folder

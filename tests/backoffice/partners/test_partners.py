@@ -9,8 +9,9 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from backoffice.partners.key_columns import load_revokers
+from core.models import AuditEntry
 from partners.authentication import keys
-from partners.models import ApiKey, AuditEntry, Partner
+from partners.models import ApiKey, Partner
 from tests import factories
 from tests.support.client import PartnerClient, in_process
 from tests.support.staff import client_as, client_of, filled_in, staff_acts

@@ -11,7 +11,8 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from partners.models import AuditEntry, DeliveryState, Partner, WebhookDelivery, WebhookEndpoint
+from core.models import AuditEntry
+from partners.models import DeliveryState, Partner, WebhookDelivery, WebhookEndpoint
 from partners.webhooks import addresses, endpoints
 from tests.factories import PartnerFactory, WebhookDeliveryFactory, WebhookEndpointFactory
 from tests.support.staff import client_as, staff_acts, words

@@ -20,7 +20,7 @@ from backoffice.queue import queue
 from backoffice.queue.queue import CaseListAdmin
 from backoffice.users import case_actions
 from backoffice.users import user_filters as queue_filters
-from partners.db import serving_role
+from core.database import serving_role
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.plans import UNORDERED, planning_of_many_users, planning_without

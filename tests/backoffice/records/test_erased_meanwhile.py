@@ -11,7 +11,7 @@ import pytest
 from django.db import connections
 from pytest_django import Settings
 
-from partners.db import serving_role
+from core.database import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url

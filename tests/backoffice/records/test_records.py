@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from partners.db import serving_role
+from core.database import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url

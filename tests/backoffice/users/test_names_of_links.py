@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from partners.json_rules import has_visible_character
+from core.formats.json_rules import has_visible_character
 from tests import factories
 from tests.support.staff import client_as
 from users.decisions.compliance import change_status

@@ -60,7 +60,7 @@ LISTS = (
     DOCUMENTS,
     "/admin/users/staff/",
     "/admin/auth/group/",
-    "/admin/partners/auditentry/",
+    "/admin/core/auditentry/",
     "/admin/partners/partner/",
     "/admin/partners/apikey/",
     "/admin/users/accessrecord/",

@@ -95,7 +95,7 @@ def workloads(client: PartnerClient, user: User) -> Iterator[tuple[str, Callable
 
 # The most calls and modules.
 BOUNDS = {"list": (642, 28), "update": (1225, 35), "create": (1449, 34)}
-PACKAGES = ("config", "partners", "sandbox", "transactions", "users")
+PACKAGES = ("config", "core", "partners", "sandbox", "transactions", "users")
 
 
 def test_calls_and_modules_of_a_request(counter: Counter, user: User) -> None:

@@ -9,7 +9,7 @@ from psycopg.pq import ExecStatus
 from psycopg.pq.abc import PGresult
 from pytest_django.fixtures import Settings
 
-from config.database.pipeline import Pipeline
+from core.database.pipeline import Pipeline
 from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.responses import assert_error

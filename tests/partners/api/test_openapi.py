@@ -9,7 +9,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from config.urls import api_urlpatterns
-from partners import uuids
+from core.formats import uuids
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from partners.api.rule_fields import TextField
 from partners.api.sandbox.faults import Fault

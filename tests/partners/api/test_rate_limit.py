@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from pytest_django.fixtures import Settings
 
-from partners import circuit_breaker
+from core import circuit_breaker
+from core.formats.rates import parse_rate
 from partners.api import throttling
 from partners.models import Partner
-from partners.rates import parse_rate
 from tests import factories
 from tests.live.conftest import free_port
 from tests.support.client import PartnerClient, Response, in_process

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pytest_django.fixtures import Settings
 
-from partners import circuit_breaker
+from core import circuit_breaker
 from partners.api import throttling
 from partners.models import Partner
 from tests.live.conftest import free_port

@@ -14,13 +14,13 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from psycopg.pq import TransactionStatus
 
+from core.database import serving_role
+from core.formats.rates import Rate
 from partners.api import throttling
 from partners.api.errors import UnauthorizedError
 from partners.authentication import keys
 from partners.authentication.signature_authentication import AuthenticationFailure
-from partners.db import serving_role
 from partners.models import ApiKey, IdempotencyRecord, Partner, UsedSignature
-from partners.rates import Rate
 from tests import factories
 from tests.conftest import database_url
 from tests.support.client import PartnerClient, Response, in_process

@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from pytest_django.fixtures import Settings
 
-from partners import encryption
+from core import encryption
 from partners.authentication import keys, signature_authentication, signatures
 from partners.models import ApiKey, Partner
 from tests import factories

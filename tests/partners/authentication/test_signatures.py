@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.formats.rfc_3339 import parse_timestamp
 from partners.authentication import signatures
-from partners.rfc_3339 import parse_timestamp
 
 ROOT = Path(__file__).parents[3]
 WORKED = json.loads((ROOT / "tests" / "signing-vectors.json").read_text())

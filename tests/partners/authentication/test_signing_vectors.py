@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from partners import encryption
+from core import encryption
+from core.formats.rfc_3339 import parse_timestamp
 from partners.authentication import keys, signature_authentication
 from partners.models import ApiKey, Partner
-from partners.rfc_3339 import parse_timestamp
 from tests.examples.languages import Signed
 from tests.examples.published import API_KEY, REFUSED, SECRET, VECTORS, by_the_service, signed, target
 from tests.support.client import Headers, Response, in_process

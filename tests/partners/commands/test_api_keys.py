@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from core.formats.rfc_3339 import parse_timestamp
 from partners.authentication import keys
 from partners.models import ApiKey, Partner
-from partners.rfc_3339 import parse_timestamp
 from tests.support.client import PartnerClient, in_process
 from tests.support.commands import outcome, printed, refusal, run
 

@@ -15,9 +15,9 @@ from django.db import OperationalError, connection, connections, transaction
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+from core.database import serving_role
 from partners import checks
 from partners.authentication import keys
-from partners.db import serving_role
 from partners.models import Partner
 from partners.monitoring import health
 from partners.webhooks.delivering import APPLICATION_NAME

@@ -21,7 +21,8 @@ from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict
 
 from config.embedded.server import SUPERUSER
-from partners.db import serving_role, statements
+from core.database import serving_role
+from core.database.errors import connection_refusal
 from partners.management.base import ending_signals, unreachable
 from partners.models import ApiKey, Partner
 from tests import factories
@@ -58,7 +59,7 @@ def test_a_refusal_of_the_database_is_one_line(
 
 
 @pytest.mark.django_db(databases=["default", "owner"])
-@pytest.mark.parametrize("app", ["partners", "users", "transactions"])
+@pytest.mark.parametrize("app", ["core", "partners", "users", "transactions"])
 def test_migrations_are_not_reversed(app: str) -> None:
     assert "CommandError: Migrations are not reversed" in run("migrate", app, "zero").errors
     assert not Partner.objects.exists()
@@ -149,7 +150,7 @@ def test_a_commands_json_is_all_of_its_output(committed_partner: Partner) -> Non
 )
 def test_what_the_server_says_against_a_connection_is_told(libpq_says: str, said: str) -> None:
     failure = OperationalError(f'connection failed: connection to server at "db", port 5432 failed: {libpq_says}')
-    assert statements.connection_refusal(failure) == said
+    assert connection_refusal(failure) == said
     assert (said or "cannot be reached") in unreachable(failure)
 
 

@@ -9,17 +9,10 @@ from django.apps import apps
 from django.db import IntegrityError, connection, connections, transaction
 from django.utils import timezone
 
+from core.database import serving_role
+from core.models import AuditEntry
 from partners.api import idempotency
-from partners.db import serving_role
-from partners.models import (
-    ApiKey,
-    AuditEntry,
-    IdempotencyRecord,
-    Partner,
-    UsedSignature,
-    WebhookDelivery,
-    WebhookEndpoint,
-)
+from partners.models import ApiKey, IdempotencyRecord, Partner, UsedSignature, WebhookDelivery, WebhookEndpoint
 from partners.webhooks import endpoints
 from tests import factories
 from tests.support.client import PartnerClient
@@ -158,7 +151,7 @@ def test_keys_of_sandbox_partners_go_after_a_month(db: None) -> None:
     assert ApiKey.objects.filter(partner=sandbox).exclude(revoked_at=None).count() == 1
 
 
-@pytest.mark.parametrize("table", ["partners_apikey", "partners_auditentry"])
+@pytest.mark.parametrize("table", ["partners_apikey", "core_auditentry"])
 def test_what_has_not_served_its_time_cannot_be_removed(partner: Partner, table: str) -> None:
     factories.ApiKeyFactory.create(partner=partner)
     with pytest.raises(IntegrityError, match="kept for good"), transaction.atomic(), connection.cursor() as cursor:

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from django.db import connections
 
-from partners.db import serving_role
+from core.database import serving_role
 from partners.events import relay
 from partners.events.relay import Relay
 from partners.models import Event, EventFeed, Partner

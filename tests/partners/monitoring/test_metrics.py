@@ -11,8 +11,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 from pytest_django.fixtures import Settings
 
+from core.database import serving_role
 from partners.authentication.keys import issue
-from partners.db import serving_role
 from partners.models import Mode, Partner
 from partners.monitoring.gauges import RedisCollector, keys, sessions
 from partners.webhooks.delivering import APPLICATION_NAME

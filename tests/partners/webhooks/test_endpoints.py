@@ -10,8 +10,8 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from core.refusals import RefusedError
 from partners.models import DisabledReason, EventType, Partner, WebhookEndpoint, WebhookSecret
-from partners.refusals import RefusedError
 from partners.webhooks import endpoints
 from tests.factories import EventFactory, WebhookEndpointFactory, add_endpoint
 from tests.support.webhook_secrets import secrets_in_force

@@ -5,7 +5,7 @@ from datetime import timedelta
 import psycopg
 from django.utils import timezone
 
-from partners.db import serving_role
+from core.database import serving_role
 from partners.events.relay import Relay
 from partners.models import Partner, WebhookEndpoint
 from partners.monitoring.gauges import feeds_and_purge, webhooks

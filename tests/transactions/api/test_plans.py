@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
+from core.database import statements
+from core.database.query import Query
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
 from partners.authentication import keys
-from partners.db import statements
-from partners.db.statements import Query
 from partners.models import Partner
 from tests import factories
 from tests.support.documents import add_documents

@@ -8,8 +8,8 @@ import pytest
 from django.db import DatabaseError
 from structlog.testing import capture_logs
 
-from partners.db import statements
-from partners.models import AuditEntry
+from core.database import statements
+from core.models import AuditEntry
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, add_document, folder
@@ -70,7 +70,7 @@ def test_without_writes_it_is_sent_and_logged(
     run = statements.run
 
     def refuse(sql: str, parameters: Any) -> int:
-        if "INSERT INTO partners_auditentry" in sql:
+        if "INSERT INTO core_auditentry" in sql:
             raise DatabaseError
         return run(sql, parameters)
 
@@ -89,6 +89,6 @@ def test_the_documents_page_and_the_audit_log_show_who(api: PartnerClient, docum
     download(api, document)
     shown = auditor.get(page).content.decode()
     assert f"Partner: {document.partner.slug}" in shown
-    log = auditor.get(f"/admin/partners/auditentry/?object={document.document_id}&action={DOWNLOADED}")
+    log = auditor.get(f"/admin/core/auditentry/?object={document.document_id}&action={DOWNLOADED}")
     assert "Document downloaded" in log.content.decode()
     assert document.partner.slug in log.content.decode()

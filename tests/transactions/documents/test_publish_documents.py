@@ -11,7 +11,8 @@ from django.core.files.storage import storages
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from partners.models import AuditEntry, Partner
+from core.models import AuditEntry
+from partners.models import Partner
 from tests import factories
 from tests.support.commands import outcome, run
 from tests.support.documents import folder, stored_at

@@ -12,9 +12,10 @@ import pytest
 from django.core.files.storage import storages
 from django.db import connections
 
-from partners.db import serving_role
+from core.database import serving_role
+from core.models import AuditEntry
 from partners.events.relay import Relay
-from partners.models import AuditEntry, IdempotencyRecord, Partner, UsedSignature, WebhookDelivery
+from partners.models import IdempotencyRecord, Partner, UsedSignature, WebhookDelivery
 from partners.webhooks.fan_out import fan_out
 from tests import factories
 from tests.conftest import database_url

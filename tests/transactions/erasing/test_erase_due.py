@@ -15,8 +15,9 @@ from django.db import connections
 from pytest_django import Settings
 
 from backoffice.records import erasures as records_page
-from partners.db import serving_role
-from partners.models import AuditEntry, Partner
+from core.database import serving_role
+from core.models import AuditEntry
+from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from django.db import connection, connections
 
-from partners.db import serving_role
+from core.database import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url

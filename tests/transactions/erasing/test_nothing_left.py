@@ -12,9 +12,10 @@ from django.core.cache import cache
 from django.db import connections
 
 from config.embedded.server import SUPERUSER, programs
-from partners.db import serving_role
+from core.database import serving_role
+from core.models import AuditEntry
 from partners.events.relay import Relay
-from partners.models import AuditEntry, Partner, SandboxRequest
+from partners.models import Partner, SandboxRequest
 from partners.webhooks.fan_out import fan_out
 from tests import factories
 from tests.conftest import database_url

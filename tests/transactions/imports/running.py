@@ -15,8 +15,9 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from partners.db import serving_role
-from partners.models import AuditEntry, Partner
+from core.database import serving_role
+from core.models import AuditEntry
+from partners.models import Partner
 from tests.conftest import database_url
 from tests.factories import ConversionFactory, columns_of
 from tests.support.commands import obey_all_signals

@@ -17,8 +17,9 @@ from django.core.management import call_command
 from django.db import OperationalError, connection
 from django.db.utils import DataError
 
-from partners.db import statements
-from partners.models import AuditEntry, Partner
+from core.database import statements
+from core.models import AuditEntry
+from partners.models import Partner
 from tests.transactions.imports.running import (
     Line,
     Result,

@@ -14,8 +14,8 @@ import pytest
 from django.utils import timezone
 from hypothesis import HealthCheck, example, given, settings
 
+from core.refusals import RefusedError
 from partners.models import WebhookDelivery, WebhookEndpoint
-from partners.refusals import RefusedError
 from partners.webhooks import fan_out, leases
 from partners.webhooks.sending import attempt_headers
 from tests import factories

@@ -5,7 +5,7 @@ from allauth.mfa.models import Authenticator
 from django.db import IntegrityError, ProgrammingError, connection, transaction
 from pytest_django import Settings
 
-from partners.models import AuditEntry
+from core.models import AuditEntry
 from tests.support.commands import outcome, printed, refusal, run
 from tests.users.staff_login.test_login import FACTORS, enrolled, inside, log_in, where_to
 
@@ -39,7 +39,7 @@ def test_it_is_recorded_for_good_with_its_reason(monkeypatch: pytest.MonkeyPatch
     printed("reset_staff_mfa", staff.username, "--reason", REASON)
     entry = AuditEntry.objects.get(action="staff.factorReset", object=staff.username)
     assert (entry.actor, entry.detail["reason"]) == ("olivia", REASON)
-    for statement in ("UPDATE partners_auditentry SET actor = ''", "DELETE FROM partners_auditentry"):
+    for statement in ("UPDATE core_auditentry SET actor = ''", "DELETE FROM core_auditentry"):
         with pytest.raises((ProgrammingError, IntegrityError)), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(statement)
 

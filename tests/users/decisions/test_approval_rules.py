@@ -8,9 +8,10 @@ import pytest
 from django.contrib.auth.models import Group
 from django.db import DatabaseError, connections, transaction
 
-from partners.models import AuditEntry, Mode, Partner
+from core.models import AuditEntry
+from core.refusals import RefusedError
+from partners.models import Mode, Partner
 from partners.monitoring import probes
-from partners.refusals import RefusedError
 from tests import factories
 from tests.support.approval_rules import act, new_user, no_rules_left, reviewer, set_rule, superuser
 from tests.support.at_once import tried_at_once

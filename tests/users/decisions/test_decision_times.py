@@ -6,7 +6,7 @@ from threading import Event
 import psycopg
 from django.db import connection, transaction
 
-from partners.db import serving_role
+from core.database import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url

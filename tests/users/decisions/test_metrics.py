@@ -8,8 +8,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 from prometheus_client import REGISTRY
 
+from core.refusals import RefusedError
 from partners.models import Mode, Partner
-from partners.refusals import RefusedError
 from tests import factories
 from users.decisions.compliance import change_status
 from users.decisions.metrics import cases

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from partners.db import statements
+from core.database import statements
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.plans import planning_without

@@ -8,8 +8,9 @@ from django.db import OperationalError
 from django.test import Client
 
 from backoffice.exports.evidence_pack import decided_on, parts
-from partners.models import AuditEntry, Partner
-from partners.refusals import RefusedError
+from core.models import AuditEntry
+from core.refusals import RefusedError
+from partners.models import Partner
 from tests import factories
 from tests.support.approval_rules import act, new_user, no_rules_left, reviewer, set_rule
 from tests.support.commands import outcome, refusal

@@ -12,8 +12,9 @@ import pytest
 from django.db import connections
 from psycopg.errors import IntegrityConstraintViolation, RestrictViolation
 
-from partners.db import serving_role
-from partners.models import AuditEntry, Event, Mode, OutboxEntry, Partner
+from core.database import serving_role
+from core.models import AuditEntry
+from partners.models import Event, Mode, OutboxEntry, Partner
 from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back
@@ -173,7 +174,7 @@ def test_nobody_is_erased_twice(committed_partner: Partner, owner: psycopg.Conne
         "DELETE FROM users_user WHERE id = %(other)s",
         "DELETE FROM users_userevent WHERE pgh_obj_id = %(other)s",
         "DELETE FROM users_statuschange WHERE user_id = %(due)s",
-        "DELETE FROM partners_auditentry WHERE object = %(other)s::text",
+        "DELETE FROM core_auditentry WHERE object = %(other)s::text",
         "DELETE FROM users_erasure",
         "UPDATE users_erasure SET rows = '{}'",
         "UPDATE users_erasure SET erased_at = now() - interval '1 day'",

@@ -9,8 +9,9 @@ import psycopg
 import pytest
 from psycopg.errors import IntegrityConstraintViolation
 
-from partners.db import serving_role
-from partners.models import AuditEntry, Partner
+from core.database import serving_role
+from core.models import AuditEntry
+from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back

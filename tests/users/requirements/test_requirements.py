@@ -10,8 +10,9 @@ import pytest
 from django.db import DatabaseError, connections, transaction
 from django.utils import timezone
 
-from partners.models import AuditEntry, OutboxEntry, Partner
-from partners.refusals import RefusedError
+from core.models import AuditEntry
+from core.refusals import RefusedError
+from partners.models import OutboxEntry, Partner
 from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.commands import outcome, printed, refusal

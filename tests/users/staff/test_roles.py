@@ -6,7 +6,7 @@ from django.contrib.auth.models import Group, Permission
 from django.core.management.sql import emit_post_migrate_signal
 
 import tests
-from partners.db import serving_role
+from core.database import serving_role
 from users.staff.roles import ROLES
 
 pytestmark = pytest.mark.django_db(databases=[serving_role.SERVING, serving_role.OWNER])

@@ -15,8 +15,8 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from backoffice.staff import staff_forms
-from partners.models import AuditEntry
-from partners.refusals import RefusedError
+from core.models import AuditEntry
+from core.refusals import RefusedError
 from tests import factories
 from tests.support.commands import outcome, printed, refusal, run
 from tests.support.staff import client_as

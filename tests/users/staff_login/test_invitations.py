@@ -10,7 +10,7 @@ from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.test import Client
 from pytest_django import Settings
 
-from partners.models import AuditEntry
+from core.models import AuditEntry
 from tests.support.commands import outcome
 from tests.users.staff_login.test_login import FACTORS, enrolled, inside, log_in, where_to
 from users.models import Staff

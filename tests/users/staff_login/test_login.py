@@ -19,7 +19,7 @@ from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
-from partners.models import AuditEntry
+from core.models import AuditEntry
 from tests import factories
 from tests.support import totp
 from tests.support.staff import client_of

@@ -20,7 +20,7 @@ from django.urls import reverse
 from prometheus_client import REGISTRY
 from pytest_django import Settings
 
-from partners.models import AuditEntry
+from core.models import AuditEntry
 from tests import factories
 from tests.support import totp
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
@@ -278,9 +278,7 @@ def test_who_signs_in_by_the_provider_has_a_second_factor(company: OidcProvider,
 
 def test_a_command_that_never_imports_the_sign_in_knows_its_actions() -> None:
     actions = "directory.made", "signIn.refusedProvider"
-    program = (
-        f"import django; django.setup(); from partners.db.audit import ACTIONS; assert ACTIONS.keys() >= {set(actions)}"
-    )
+    program = f"import django; django.setup(); from core.audit import ACTIONS; assert ACTIONS.keys() >= {set(actions)}"
     done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

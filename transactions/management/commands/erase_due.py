@@ -8,7 +8,7 @@ from uuid import UUID
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
-from partners.db import serving_role
+from core.database import serving_role
 from partners.management.base import STATUS_OF_SIGNALS, Outcome, ServiceCommand, collected_signals, whole_number
 from transactions.documents.erased_files import delete_files
 from users.management.base import MAX_USERS

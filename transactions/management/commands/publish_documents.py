@@ -7,9 +7,9 @@ from typing import Any, BinaryIO
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
-from partners.json_rules import choice, text
+from core.formats.json_rules import choice, text
+from core.refusals import RefusedError
 from partners.models import Partner
-from partners.refusals import RefusedError
 from transactions.documents.file_types import content_type_of
 from transactions.documents.publishing import StorageError, UnreadableError, digest_of, publish
 from transactions.imports.conversions import UNKNOWN_PARTNER, UNKNOWN_USER

@@ -4,8 +4,8 @@ from uuid import UUID
 
 from django.core.management.base import CommandError
 
+from core.formats.rfc_3339 import format_timestamp
 from partners.management.base import Outcome, ServiceCommand
-from partners.rfc_3339 import format_timestamp
 from users.management.base import ERASER, add_by, uuid_argument
 from users.models import ErasureProposal
 from users.records import erasures

@@ -3,7 +3,8 @@ from typing import Any
 from django.contrib.auth.management.commands import changepassword
 from django.db.models.signals import post_save
 
-from partners.db import audit, history_context
+from core import audit
+from core.database import history_context
 from partners.management.base import operator, translated_errors
 from users.models import Staff
 from users.staff_login.sign_ins import PASSWORD_CHANGED

@@ -2,7 +2,7 @@ from typing import Any
 
 from django.contrib.auth.management.commands import createsuperuser
 
-from partners.db import history_context
+from core.database import history_context
 from partners.management.base import operator, translated_errors
 
 

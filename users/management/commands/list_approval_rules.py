@@ -1,7 +1,7 @@
 from typing import Any
 
+from core.formats.rfc_3339 import format_timestamp
 from partners.management.base import Outcome, ServiceCommand, table
-from partners.rfc_3339 import format_timestamp
 from users.decisions.approval_rules import rules_in_force
 from users.models import Condition
 from users.models.approvals import RULED_MOVES

@@ -1,8 +1,8 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from core.formats.rfc_3339 import format_timestamp
 from partners.management.base import Outcome, ServiceCommand, table
-from partners.rfc_3339 import format_timestamp
 from users.models import Hold
 from users.records.holds import in_force
 

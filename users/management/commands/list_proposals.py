@@ -1,8 +1,8 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from core.formats.rfc_3339 import format_timestamp
 from partners.management.base import Outcome, ServiceCommand, find_partner, optional_rfc_3339, table
-from partners.rfc_3339 import format_timestamp
 from users.models import Proposal
 
 

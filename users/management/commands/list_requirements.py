@@ -4,8 +4,8 @@ from typing import Any
 
 from django.utils import timezone
 
+from core.formats.rfc_3339 import format_timestamp
 from partners.management.base import Outcome, ServiceCommand, find_partner, table
-from partners.rfc_3339 import format_timestamp
 from users.requirements.requirements import not_closed_of_partner
 
 DAY_SECONDS = 86_400

@@ -1,8 +1,8 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from core.formats.rfc_3339 import format_timestamp
 from partners.management.base import Outcome, ServiceCommand, find_partner, whole_number
-from partners.rfc_3339 import format_timestamp
 from users.management.base import ERASER, MAX_USERS, add_by
 from users.records import erasures
 from users.staff.staff import acting_staff

@@ -1,5 +1,5 @@
+from core.formats.rfc_3339 import format_timestamp
 from partners.management.base import Outcome
-from partners.rfc_3339 import format_timestamp
 from users.decisions import proposals
 from users.management.base import StatusMoveCommand
 from users.models import Staff, User

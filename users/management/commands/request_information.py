@@ -1,8 +1,8 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from core.formats.rfc_3339 import format_timestamp
 from partners.management.base import Outcome, ServiceCommand, whole_number
-from partners.rfc_3339 import format_timestamp
 from users.management.base import acting_on, add_by, add_take_over, add_user, find_user
 from users.models import RequirementCode
 from users.models.columns import FIELD_NAMES

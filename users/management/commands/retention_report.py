@@ -1,8 +1,8 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from core.formats.rfc_3339 import format_timestamp
 from partners.management.base import Outcome, ServiceCommand, table, whole_number
-from partners.rfc_3339 import format_timestamp
 from users.records.retention import DueUser, due_users
 
 MAX_DAYS = 36_600

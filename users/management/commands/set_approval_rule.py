@@ -1,7 +1,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from partners.db import serving_role
+from core.database import serving_role
 from partners.management.base import Outcome, ServiceCommand
 from users.decisions.approval_rules import conditions_of, count_concerned, set_rules
 from users.models import Condition, Status

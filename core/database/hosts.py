@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from config.database.pipeline import BoundedConnection
-from partners.monitoring.request_context import request_context
+from core.database.pipeline import BoundedConnection
+from core.request_context import request_context
 
 # After this no further host is tried, by the request that tries them.
 CONNECT_SECONDS = 2.0

@@ -9,7 +9,7 @@ import pytest
 from django.db import ProgrammingError, connection, connections, transaction
 from psycopg import sql
 
-from partners.db import serving_role
+from core.database import serving_role
 from tests.support.commands import outcome, printed, refusal
 
 both_databases = pytest.mark.django_db(databases=[serving_role.SERVING, serving_role.OWNER])

@@ -23,16 +23,15 @@ from django.db import (
 from django.db.utils import DataError, InternalError
 
 from config import request_handler
-from config.database import base
-from config.database.pipeline import BoundedConnection, ResponseTimeoutError
-from partners import circuit_breaker
+from core import circuit_breaker
+from core.circuit_breaker import CircuitBreaker
+from core.database import base, errors, serving_role, statements
+from core.database.pipeline import BoundedConnection, ResponseTimeoutError
+from core.database.query import Query
+from core.request_context import request_context
 from partners.api.throttling import PartnerRateThrottle
-from partners.circuit_breaker import CircuitBreaker
-from partners.db import serving_role, statements
-from partners.db.statements import Query
 from partners.models import Partner
 from partners.monitoring import probes
-from partners.monitoring.request_context import request_context
 from tests.conftest import database_url
 from tests.support.client import PartnerClient
 from tests.support.watched import wait_until
@@ -559,7 +558,7 @@ def test_a_session_that_has_become_a_standbys_is_dropped_at_its_first_write(part
     statements.run("SET default_transaction_read_only = on", ())
     with pytest.raises(InternalError) as refused:
         statements.run(RENAME, ("after", partner.pk))
-    assert statements.sqlstate(refused.value) == "25006"
+    assert errors.sqlstate(refused.value) == "25006"
     close_old_connections()
     assert backend_pid() != before
     assert name(partner) == "before"

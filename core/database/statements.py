@@ -1,31 +1,23 @@
 """Prepared statements on Django's connection, for the few queries of every request; everything else uses the ORM."""
 
 import random
-import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Generic, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-import psycopg
 import structlog
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, NotSupportedError, OperationalError, connections
-from psycopg.rows import RowMaker
+from django.db import DEFAULT_DB_ALIAS, NotSupportedError, OperationalError, connections
 
-log = structlog.get_logger("partners.db.statements")
+from core.database.base import DatabaseWrapper
+from core.database.errors import RETRYABLE_SQLSTATES, STALE_PLAN, sqlstate
+from core.database.query import Query
+
+log = structlog.get_logger("core.database.statements")
 
 Row = tuple[Any, ...]
 T = TypeVar("T")
 
-# serialization_failure, deadlock_detected
-RETRYABLE_SQLSTATES = frozenset({"40001", "40P01"})
-# feature_not_supported: "cached plan must not change result type", after a migration that changed a column's type.
-STALE_PLAN = "0A000"
-FOREIGN_KEY_VIOLATION = "23503"
-LOCK_NOT_AVAILABLE = "55P03"
-# read_only_sql_transaction, as during a failover.
-READ_ONLY = "25006"
-_REFUSED_CONNECTION = re.compile(r"failed: (?:FATAL: +|fe_sendauth: |(?=SSL error|server does not support SSL))(.+)")
 _STATEMENT_TIMEOUT = "SELECT set_config('statement_timeout', %s, true)"
 # The maximum pause before each retry.
 RETRY_PAUSES_SECONDS = (0.05, 0.2)
@@ -33,30 +25,8 @@ RETRY_PAUSES_SECONDS = (0.05, 0.2)
 RETRY_WITHIN_SECONDS = 1.9
 
 
-class Result(NamedTuple, Generic[T]):
-    """The result of a statement. rows_affected: changed or returned. status: the command tag, if there are no rows."""
-
-    rows_affected: int
-    rows: list[T]
-    status: bytes | None
-
-
-class Query(NamedTuple, Generic[T]):
-    """A statement, prepared once per connection, and its parameters.
-
-    statement: with `%s` for each parameter, typed by its context or a cast. row: makes an object of each row.
-    as_text: return values as PostgreSQL's text.
-    """
-
-    statement: str
-    parameters: Sequence[object]
-    row: RowMaker[T] = cast("RowMaker[Any]", tuple)
-    as_text: bool = False
-
-
-def _connection(using: str = DEFAULT_DB_ALIAS) -> Any:
-    # A config.database.base.DatabaseWrapper, which this layer may not import.
-    return connections[using]
+def _connection(using: str = DEFAULT_DB_ALIAS) -> DatabaseWrapper:
+    return cast("DatabaseWrapper", connections[using])
 
 
 def fetch(query: Query[T], using: str = DEFAULT_DB_ALIAS) -> list[T]:
@@ -136,49 +106,3 @@ def retry_rolled_back(write: Callable[[], T]) -> T:
         # The pause is random, so that two transactions do not collide again.
         time.sleep(random.uniform(0, pause))  # noqa: S311 - nothing secret
     return write()
-
-
-def sqlstate(failure: BaseException | None) -> str | None:
-    """PostgreSQL's error code, if the failure has one."""
-    if not isinstance(failure, (DatabaseError, InterfaceError)):
-        return None
-    state: str | None = getattr(failure.__cause__, "sqlstate", None)
-    return state
-
-
-def is_stale_plan(failure: BaseException) -> bool:
-    """Whether the result type of a prepared statement has changed."""
-    return sqlstate(failure) == STALE_PLAN
-
-
-def is_reference_gone(failure: BaseException) -> bool:
-    """Whether a row was refused as what it refers to is no more, such as a user who was erased meanwhile."""
-    return sqlstate(failure) == FOREIGN_KEY_VIOLATION
-
-
-def may_be_committed(failure: BaseException) -> bool:
-    """Whether a transaction that ended with this failure may have been committed, or may still be.
-
-    False where the server refused a statement, which rolls back; a server that shuts down (57P…) does not say.
-    """
-    state = sqlstate(failure)
-    is_in_doubt = is_unreachable(failure) and (state is None or state.startswith("57P"))
-    return is_in_doubt or not isinstance(failure, Exception)
-
-
-def connection_refusal(failure: BaseException) -> str:
-    """What the server, or libpq for it, said against a connection: an absent role, a wrong password. Empty: nothing.
-
-    libpq has no SQLSTATE for it. A server in a language without the word FATAL says nothing here.
-    """
-    said = _REFUSED_CONNECTION.search(str(failure)) if sqlstate(failure) is None else None
-    return said[1].rstrip(".") if said else ""
-
-
-def is_unreachable(failure: BaseException) -> bool:
-    """Whether the database is unreachable or did not respond in time."""
-    if isinstance(failure, (OperationalError, InterfaceError)):
-        return True
-    # psycopg raises a plain DatabaseError without an SQLSTATE if libpq lost the server during a response.
-    cause = failure.__cause__
-    return isinstance(failure, DatabaseError) and type(cause) is psycopg.DatabaseError and cause.sqlstate is None

@@ -7,22 +7,20 @@ each statement, which server-side binding refuses.
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import cast
 
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from partners.db import statements
+from core.database import statements
+from core.database.base import CONTEXT_NAME, DatabaseWrapper
 
-_NAME = "pghistory.context_metadata"
-# To be part of another statement; its parameter is the result of `context`.
-SET_CONTEXT = f"set_config('{_NAME}', %s, true)"
 # SQL of the present context, as jsonb.
-PRESENT = f"coalesce(nullif(current_setting('{_NAME}', true), '')::jsonb, '{{}}')"
+PRESENT = f"coalesce(nullif(current_setting('{CONTEXT_NAME}', true), '')::jsonb, '{{}}')"
 
 # What `acting` has said of a command stays.
 _OF_COMMAND = ", ".join(f"'{name}', {PRESENT} ->> '{name}'" for name in ("operator", "command"))
 _REPLACE = f"""
-    SELECT set_config('{_NAME}', (jsonb_strip_nulls(jsonb_build_object({_OF_COMMAND})) || %s::jsonb)::text, true)
+    SELECT set_config('{CONTEXT_NAME}', (jsonb_strip_nulls(jsonb_build_object({_OF_COMMAND})) || %s::jsonb)::text, true)
 """
 
 
@@ -60,6 +58,5 @@ def acting(**values: str) -> Iterator[None]:
         wrapper.begin_with = before
 
 
-def _wrapper() -> Any:
-    # A config.database.base.DatabaseWrapper, which this layer may not import.
-    return connections[DEFAULT_DB_ALIAS]
+def _wrapper() -> DatabaseWrapper:
+    return cast("DatabaseWrapper", connections[DEFAULT_DB_ALIAS])

@@ -11,9 +11,9 @@ from django.db.transaction import TransactionManagementError
 from django.db.utils import DataError, InternalError
 from psycopg.pq import PipelineStatus, TransactionStatus
 
-from partners.db import statements
-from partners.db.history_context import PRESENT, acting
-from partners.db.statements import Query
+from core.database import statements
+from core.database.history_context import PRESENT, acting
+from core.database.query import Query
 from partners.models import Partner
 from tests.support.round_trips import round_trips
 

@@ -11,10 +11,10 @@ from django.db import DEFAULT_DB_ALIAS, IntegrityError, connection, connections,
 from django.db.utils import DataError
 from django.test.utils import CaptureQueriesContext
 
-from partners.db import statements
-from partners.db.statements import Query
+from core.database import errors, statements
+from core.database.query import Query
+from core.formats.rfc_3339 import rfc_3339_from_text
 from partners.models import Partner
-from partners.rfc_3339 import rfc_3339_from_text
 from tests.support.round_trips import round_trips
 
 ONE = "SELECT %s::int + 1"
@@ -77,7 +77,7 @@ def test_errors_are_djangos_with_an_sqlstate(
 ) -> None:
     with pytest.raises(error) as failure, transaction.atomic():
         statements.fetch_one(statement, values)
-    assert statements.sqlstate(failure.value) == state
+    assert errors.sqlstate(failure.value) == state
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus, TransactionStatu
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.types.string import TextLoader
 
-from partners.db.statements import Query, Result
-from partners.monitoring.request_context import request_context
+from core.database.query import Query, Result
+from core.request_context import request_context
 
 _PLACEHOLDER = re.compile(r"%s|%%")
 _OK_STATUSES = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK})

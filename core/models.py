@@ -1,4 +1,4 @@
-"""The audit log (partners/db/audit.py)."""
+"""The audit log (core/audit.py)."""
 
 import pgtrigger
 from django.db import models
@@ -6,8 +6,8 @@ from django.db.models import Func, Q
 from django.db.models.fields.json import KeyTextTransform
 from django.utils.translation import gettext_lazy as _
 
-from partners.db.audit import register
-from partners.db.triggers import PermanentTrigger, append_only, refuse
+from core.audit import register
+from core.database.triggers import PermanentTrigger, append_only, refuse
 
 
 class ActorKind(models.TextChoices):

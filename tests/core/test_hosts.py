@@ -8,9 +8,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from config.database.hosts import CONNECT_SECONDS, Hosts
-from config.database.pipeline import BoundedConnection
-from partners.db import serving_role
+from core.database import serving_role
+from core.database.hosts import CONNECT_SECONDS, Hosts
+from core.database.pipeline import BoundedConnection
 from tests.conftest import database_url
 
 

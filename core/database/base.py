@@ -1,10 +1,10 @@
-"""Django's PostgreSQL backend, with what requests under /v1 need through partners/db/statements.py.
+"""Django's PostgreSQL backend, with what requests under /v1 need through core/database/statements.py.
 
 - prepared statements, several in one round trip, and BEGIN and COMMIT sent with a neighbour (`run`, `queue`). Execute
   wrappers, query capture and the SQL log see them like a cursor's; transactions are Django's;
 - a limit to the wait for a response: RESPONSE_SECONDS in DATABASES, none if absent. PostgreSQL's `statement_timeout`
   ends nothing while the server hangs;
-- a circuit breaker for a database that cannot be reached (partners/circuit_breaker.py);
+- a circuit breaker for a database that cannot be reached (core/circuit_breaker.py);
 - count and time of the statements of a request, for its log line.
 """
 
@@ -23,12 +23,12 @@ from django.db.backends.utils import CursorDebugWrapper, CursorWrapper, debug_tr
 from django.db.transaction import TransactionManagementError
 from psycopg import errors
 
-from config.database.hosts import Hosts
-from config.database.pipeline import BEGIN, COMMIT, BoundedConnection, Pipeline, ResponseTimeoutError
-from partners.circuit_breaker import CircuitBreaker
-from partners.db.history_context import SET_CONTEXT
-from partners.db.statements import Query, Result, is_stale_plan
-from partners.monitoring.request_context import request_context
+from core.circuit_breaker import CircuitBreaker
+from core.database.errors import is_stale_plan
+from core.database.hosts import Hosts
+from core.database.pipeline import BEGIN, COMMIT, BoundedConnection, Pipeline, ResponseTimeoutError
+from core.database.query import Query, Result
+from core.request_context import request_context
 
 # How much longer than `statement_timeout` a response is waited for: the server's own error comes first.
 MARGIN_SECONDS = 0.5
@@ -37,9 +37,11 @@ MARGIN_SECONDS = 0.5
 PAUSE_SECONDS = 0.5
 PROBE_SECONDS = 10.0
 
-_SET_CONTEXT = f"SELECT {SET_CONTEXT}"
+# The context of history rows (history_context.py), which pghistory's triggers read. To be part of another statement.
+CONTEXT_NAME = "pghistory.context_metadata"
+SET_CONTEXT = f"set_config('{CONTEXT_NAME}', %s, true)"
 
-log = structlog.get_logger("config.database")
+log = structlog.get_logger("core.database")
 
 _new_circuit = partial(CircuitBreaker, pause_seconds=PAUSE_SECONDS, probe_seconds=PROBE_SECONDS)
 _circuits: dict[str, CircuitBreaker] = defaultdict(_new_circuit)
@@ -58,13 +60,13 @@ class DatabaseWrapper(PostgresWrapper):
     def __init__(self, settings_dict: dict[str, Any], alias: str = DEFAULT_DB_ALIAS) -> None:
         super().__init__(settings_dict, alias)
         self._queued: list[Query[Any]] = []
-        # What each transaction begins with beside BEGIN: the context of history rows (partners/db/history_context.py).
+        # What each transaction begins with beside BEGIN: the context of history rows (history_context.py).
         self.begin_with, self._begun_with = "", ""
         # The circuit's count of failures when the connection was made.
         self._failures = 0
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> BoundedConnection:
-        """Return a new connection. Raises psycopg.OperationalError within seconds (config/database/hosts.py)."""
+        """Return a new connection. Raises psycopg.OperationalError within seconds (core/database/hosts.py)."""
         self.isolation_level = IsolationLevel.READ_COMMITTED
         hosts = _hosts(self.alias, conn_params.get("host", ""), conn_params.get("port", ""))
         self._failures = _circuits[self.alias].failures
@@ -186,7 +188,7 @@ class DatabaseWrapper(PostgresWrapper):
             if self.pipeline.is_idle:
                 before, self._begun_with = [BEGIN], ""
             if self._begun_with != self.begin_with:
-                before.append(Query(_SET_CONTEXT, (self.begin_with,)))
+                before.append(Query(f"SELECT {SET_CONTEXT}", (self.begin_with,)))
                 self._begun_with = self.begin_with
         sent = [*before, *queries, COMMIT] if commit else [*before, *queries]
         if not sent:

@@ -8,8 +8,8 @@ from django.db import ProgrammingError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from partners.db import privileges
-from partners.db.privileges import Privileges
+from core.database import privileges
+from core.database.privileges import Privileges
 
 SERVING = "default"
 OWNER = "owner"

@@ -12,10 +12,10 @@ import pghistory
 import pgtrigger
 from django.db import DEFAULT_DB_ALIAS, models, transaction
 
-from partners.db import statements
-from partners.db.history_context import PRESENT
-from partners.db.statements import Query
-from partners.db.triggers import (
+from core.database import statements
+from core.database.history_context import PRESENT
+from core.database.query import Query
+from core.database.triggers import (
     DeleteEvent,
     InsertEvent,
     PermanentTrigger,
@@ -76,7 +76,7 @@ def insert_entry(
     who = ", ".join(f"context ->> '{name}'" for name in _ACTORS)
     kinds = " ".join(f"WHEN context ? '{name}' THEN '{kind}'" for name, kind in _ACTORS.items())
     return f"""
-        INSERT INTO partners_auditentry (actor, actor_kind, action, object, detail)
+        INSERT INTO core_auditentry (actor, actor_kind, action, object, detail)
         SELECT coalesce({who}, ''), CASE {kinds} ELSE '' END, {action}, {object},
                jsonb_strip_nulls({circumstances} || {detail}{_NAMES_OF_USER.format(user=user) if user else ""})
           FROM (SELECT coalesce({context}, '{{}}') || jsonb_strip_nulls(jsonb_build_object('staff', {actor}))

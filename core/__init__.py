@@ -1,0 +1,1 @@
+"""What Django lacks: the database backend, triggers, the audit log, encryption, formats of times and numbers."""

@@ -1,0 +1,1 @@
+"""Times, numbers and JSON values as texts."""

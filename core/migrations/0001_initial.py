@@ -1,0 +1,41 @@
+import core.database.triggers
+import django.db.models.fields.json
+import pgtrigger.compiler
+from django.db import migrations, models
+
+from core.database.operations import AddTriggers
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    dependencies = [
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name='AuditEntry',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('at', models.DateTimeField(db_default=models.Func(function='clock_timestamp'), editable=False, verbose_name='at')),
+                ('actor', models.CharField(max_length=150, verbose_name='who')),
+                ('actor_kind', models.CharField(blank=True, choices=[('staff', 'Staff'), ('operator', 'Operator'), ('partner', 'Partner')], max_length=10, verbose_name='kind')),
+                ('action', models.CharField(max_length=60, verbose_name='what')),
+                ('object', models.CharField(max_length=200, verbose_name='whom')),
+                ('detail', models.JSONField(verbose_name='detail')),
+            ],
+            options={
+                'verbose_name': 'audit log entry',
+                'verbose_name_plural': 'audit log',
+                'ordering': ('-at', '-id'),
+                'default_permissions': ('view',),
+                'indexes': [models.Index(fields=['at', 'id'], name='audit_by_time'), models.Index(fields=['actor', 'at', 'id'], name='audit_of_actor'), models.Index(fields=['object', 'at', 'id'], name='audit_of_object'), models.Index(fields=['action', 'at', 'id'], name='audit_of_action'), models.Index(django.db.models.fields.json.KeyTextTransform('externalId', 'detail'), models.F('at'), models.F('id'), name='audit_of_external_id'), models.Index(condition=models.Q(('actor_kind', 'partner')), fields=['at'], name='audit_of_partners')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('actor_kind__in', ('', 'staff', 'operator', 'partner'))), name='audit_actor_kind_known')],
+            },
+        ),
+        AddTriggers(
+            model_name='auditentry',
+            triggers=[pgtrigger.compiler.Trigger(name='of_somebody', sql=core.database.triggers.PermanentTriggerSql(func="\n                    IF (NEW.actor_kind IN ('', 'staff') AND NEW.actor <> '')\n                        AND (NEW.actor_kind = 'staff') <> EXISTS (\n                            SELECT FROM users_staff s WHERE s.username = NEW.actor)\n                        OR NEW.actor_kind = 'partner' AND NOT EXISTS (\n                            SELECT FROM partners_partner p WHERE p.slug = NEW.actor)\n                        OR NEW.actor_kind <> '' AND NEW.actor = '' THEN\n                        RAISE EXCEPTION 'An act is of an account or a partner that exists.' USING ERRCODE = 'integrity_constraint_violation';\n                    END IF;\n                    RETURN NEW;\n                ", hash='301aa660399beb485d7599009b785ae4d6cb9e6f', operation='INSERT', pgid='pgtrigger_of_somebody_33e79', table='core_auditentry', when='BEFORE')), pgtrigger.compiler.Trigger(name='no_update', sql=core.database.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') AND to_jsonb(OLD) - 'detail' = to_jsonb(NEW) - 'detail' THEN RETURN NEW; END IF;\n    RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='5255eecb2df2bd5533f5d448066cb24f57968f89', operation='UPDATE', pgid='pgtrigger_no_update_ff7f1', table='core_auditentry', when='BEFORE')), pgtrigger.compiler.Trigger(name='no_delete', sql=core.database.triggers.PermanentTriggerSql(func="\n    IF pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN RETURN OLD; END IF;\n    IF \n                    OLD.actor_kind = 'partner' AND OLD.at < now() - interval '90 days' AND EXISTS (\n                        SELECT FROM partners_partner p WHERE p.slug = OLD.actor AND p.mode = 'sandbox')\n                 THEN RETURN OLD; END IF; RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='7248377c23554e9ef65cac2db597e7c4a40362a8', operation='DELETE', pgid='pgtrigger_no_delete_53381', table='core_auditentry', when='BEFORE')), pgtrigger.compiler.Trigger(name='no_truncate', sql=core.database.triggers.PermanentTriggerSql(func="RAISE EXCEPTION 'This table refuses it: its rows are kept for good.' USING ERRCODE = 'integrity_constraint_violation';", hash='9b43cb428cfddabc0c2c1bf9d6b69c952fe8b507', level='STATEMENT', operation='TRUNCATE', pgid='pgtrigger_no_truncate_5e0a6', table='core_auditentry', when='BEFORE'))],
+        ),
+    ]

@@ -1,1 +1,0 @@
-"""PostgreSQL beyond the ORM: prepared statements, triggers, the serving role."""
