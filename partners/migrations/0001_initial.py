@@ -26,6 +26,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ('core', '0001_initial'),
     ]
 
     operations = [
