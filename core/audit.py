@@ -15,6 +15,7 @@ from django.db import DEFAULT_DB_ALIAS, models, transaction
 from core.database import statements
 from core.database.history_context import PRESENT
 from core.database.query import Query
+from core.database.shapes import context_shape
 from core.database.triggers import (
     DeleteEvent,
     InsertEvent,
@@ -179,6 +180,7 @@ def tracked(
                     ),
                 ],
                 "indexes": [models.Index(fields=("pgh_obj", "pgh_id"), name=f"{named.lower()}_of_row")],
+                "constraints": [context_shape("pgh_context", name=f"{named.lower()}_context_readable")],
             },
         )
         return model

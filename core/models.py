@@ -7,6 +7,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.utils.translation import gettext_lazy as _
 
 from core.audit import register
+from core.database.shapes import shape
 from core.database.triggers import PermanentTrigger, append_only, refuse
 
 
@@ -24,6 +25,13 @@ EXTERNAL_ID = KeyTextTransform("externalId", "detail")
 
 # How long the lines of what sandbox partners do by themselves are kept (contract, section 11).
 SANDBOX_DAYS = 90
+
+
+# Of `changes`, each is of two values. backoffice/audit/entries.py shows others as they are.
+_DETAIL = """
+    $.type() == "object" && (!exists($.changes) || $.changes.type() == "object"
+        && !exists($.changes.keyvalue() ? (!(@.value.type() == "array" && @.value.size() == 2))))
+"""
 
 
 class AuditEntry(models.Model):
@@ -52,6 +60,7 @@ class AuditEntry(models.Model):
         default_permissions = ("view",)
         constraints = (
             models.CheckConstraint(condition=Q(actor_kind__in=("", *ActorKind.values)), name="audit_actor_kind_known"),
+            shape("detail", _DETAIL, name="audit_detail_readable"),
         )
         indexes = (
             models.Index(fields=("at", "id"), name="audit_by_time"),

@@ -2,12 +2,12 @@
 
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
-from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -80,7 +80,7 @@ _WORDS: Mapping[str, Callable[[str], object]] = {
 
 def _in_words(name: str, value: Any) -> object:
     if name == "fields" and isinstance(value, list):
-        return ", ".join(str(LABELS.get(one, one)) for one in value)
+        return ", ".join(str(LABELS.get(str(one), one)) for one in value)
     return _WORDS[name](value) if name in _WORDS and isinstance(value, str) else value
 
 
@@ -169,10 +169,9 @@ def _value(column: Any, value: Any) -> str:
         return _("yes") if value else _("no")
     if isinstance(value, list):
         return ", ".join(map(str, value))
-    if column is not None and column.get_internal_type() == "DateTimeField":
-        return _moment(parse_datetime(value)) or str(value)
-    return str(dict(column.flatchoices).get(value, value)) if column is not None else str(value)
-
-
-def _moment(value: datetime | None) -> str:
-    return display_moment(value) if value else ""
+    if isinstance(value, str) and column is not None:
+        if column.get_internal_type() == "DateTimeField":
+            with suppress(ValueError, OverflowError):
+                return display_moment(datetime.fromisoformat(value))
+        return str(dict(column.flatchoices).get(value, value))
+    return str(value)

@@ -99,10 +99,7 @@ def _instant(value: datetime) -> str:
 
 def _as_of(version: str) -> str:
     """When the profile had last changed, of a version of the user (users.decisions.changes.version_of)."""
-    try:
-        return _instant(datetime.fromisoformat(version.partition("/")[0]))
-    except ValueError:
-        return version
+    return _instant(datetime.fromisoformat(version.partition("/")[0]))
 
 
 _FORMATS: Mapping[str, Callable[[Any], str]] = {
@@ -121,7 +118,17 @@ def heading(name: str) -> str:
 
 
 def text(value: Any, name: str = "", words: Words | None = None) -> str:
-    """Return a value as HTML or text to be escaped. words: labels of codes, by the field's name."""
+    """Return a value as HTML or text to be escaped; as it is where it is not what the field has words for.
+
+    words: labels of codes, by the field's name.
+    """
+    try:
+        return _in_words(value, name, words or {})
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        return str(value)
+
+
+def _in_words(value: Any, name: str, words: Words) -> str:
     if isinstance(value, Mapping):
         return _changes({"fields": value}) if name == "answers" else _mapping(value)
     if isinstance(value, list):
@@ -132,7 +139,7 @@ def text(value: Any, name: str = "", words: Words | None = None) -> str:
     formatted = _FORMATS.get(name)
     if formatted and value is not None:
         return formatted(value)
-    labels = {**_WORDS, **(words or {})}.get(name, {})
+    labels = {**_WORDS, **words}.get(name, {})
     if isinstance(value, str) and value in labels:
         return str(labels[value])
     return display_value("country" if name == "country" else "", value)

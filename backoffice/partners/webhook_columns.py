@@ -1,11 +1,12 @@
 """Columns about webhooks and their deliveries, and the table of a partner's webhooks."""
 
 from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
 from django.urls import reverse
-from django.utils.dateparse import parse_datetime
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -104,7 +105,10 @@ def result(attempt: Mapping[str, Any]) -> Any:
 
 def attempt_row(attempt: Mapping[str, Any]) -> tuple[Any, ...]:
     """The time, result and duration of an attempt."""
-    return moment(parse_datetime(attempt["at"])), result(attempt), f"{attempt['milliseconds']} ms"
+    at = attempt["at"]
+    with suppress(ValueError, OverflowError):
+        at = moment(datetime.fromisoformat(at))
+    return at, result(attempt), f"{attempt['milliseconds']} ms"
 
 
 def link(row: WebhookEndpoint | WebhookDelivery, text: object) -> str:

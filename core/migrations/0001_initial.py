@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
                 'ordering': ('-at', '-id'),
                 'default_permissions': ('view',),
                 'indexes': [models.Index(fields=['at', 'id'], name='audit_by_time'), models.Index(fields=['actor', 'at', 'id'], name='audit_of_actor'), models.Index(fields=['object', 'at', 'id'], name='audit_of_object'), models.Index(fields=['action', 'at', 'id'], name='audit_of_action'), models.Index(django.db.models.fields.json.KeyTextTransform('externalId', 'detail'), models.F('at'), models.F('id'), name='audit_of_external_id'), models.Index(condition=models.Q(('actor_kind', 'partner')), fields=['at'], name='audit_of_partners')],
-                'constraints': [models.CheckConstraint(condition=models.Q(('actor_kind__in', ('', 'staff', 'operator', 'partner'))), name='audit_actor_kind_known')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('detail__isnull', True), models.Func('detail', output_field=models.BooleanField(), template='coalesce(jsonb_path_match(%(expressions)s, \'$.type() == "object" && (!exists($.changes) || $.changes.type() == "object" && !exists($.changes.keyvalue() ? (!(@.value.type() == "array" && @.value.size() == 2)))) && !exists($.**{8 to last}) && !exists($.** ? (@.type() == "number" && (@ > 1e12 || @ < -1e12)))\', silent => true), false)'), _connector='OR'), name='audit_detail_readable'), models.CheckConstraint(condition=models.Q(('actor_kind__in', ('', 'staff', 'operator', 'partner'))), name='audit_actor_kind_known')],
             },
         ),
         AddTriggers(

@@ -66,6 +66,7 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'default_permissions': (),
                 'indexes': [models.Index(fields=['pgh_obj', 'pgh_id'], name='partnerevent_of_row')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('pgh_context__isnull', True), models.Func('pgh_context', output_field=models.BooleanField(), template='coalesce(jsonb_path_match(%(expressions)s, \'$.type() == "object" && !exists($.keyvalue() ? (@.value.type() != "string"))\', silent => true), false)'), _connector='OR'), name='partnerevent_context_readable')],
             },
         ),
         migrations.CreateModel(
@@ -107,6 +108,7 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'default_permissions': (),
                 'indexes': [models.Index(fields=['pgh_obj', 'pgh_id'], name='apikeyevent_of_row')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('pgh_context__isnull', True), models.Func('pgh_context', output_field=models.BooleanField(), template='coalesce(jsonb_path_match(%(expressions)s, \'$.type() == "object" && !exists($.keyvalue() ? (@.value.type() != "string"))\', silent => true), false)'), _connector='OR'), name='apikeyevent_context_readable')],
             },
         ),
         migrations.CreateModel(
@@ -212,6 +214,7 @@ class Migration(migrations.Migration):
                 'verbose_name': 'sandbox request',
                 'verbose_name_plural': 'sandbox requests',
                 'indexes': [models.Index(fields=['partner', '-created_at', '-request_id'], name='sandbox_request_newest'), models.Index(fields=['created_at'], name='sandbox_request_created_at')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('diagnosis__isnull', True), models.Func('diagnosis', output_field=models.BooleanField(), template='coalesce(jsonb_path_match(%(expressions)s, \'$.type() == "object" && $.cause.type() == "string" && $.message.type() == "string" && $.canonicalRequest.type() == "string" && !exists($.**{8 to last}) && !exists($.** ? (@.type() == "number" && (@ > 1e12 || @ < -1e12)))\', silent => true), false)'), _connector='OR'), name='sandbox_request_diagnosis_readable'), models.CheckConstraint(condition=models.Q(('field_errors__isnull', True), models.Func('field_errors', output_field=models.BooleanField(), template='coalesce(jsonb_path_match(%(expressions)s, \'$.type() == "array" && !exists($[*].type() ? (@ != "object")) && !exists($[*] ? (!( @.field.type() == "string" && @.message.type() == "string" && @.code.type() == "string"))) && !exists($.**{8 to last}) && !exists($.** ? (@.type() == "number" && (@ > 1e12 || @ < -1e12)))\', silent => true), false)'), _connector='OR'), name='sandbox_request_field_errors_readable')],
             },
         ),
         migrations.CreateModel(
@@ -259,6 +262,7 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'default_permissions': (),
                 'indexes': [models.Index(fields=['pgh_obj', 'pgh_id'], name='webhookendpointevent_of_row')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('pgh_context__isnull', True), models.Func('pgh_context', output_field=models.BooleanField(), template='coalesce(jsonb_path_match(%(expressions)s, \'$.type() == "object" && !exists($.keyvalue() ? (@.value.type() != "string"))\', silent => true), false)'), _connector='OR'), name='webhookendpointevent_context_readable')],
             },
         ),
         migrations.CreateModel(
@@ -286,6 +290,7 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'default_permissions': (),
                 'indexes': [models.Index(fields=['pgh_obj', 'pgh_id'], name='webhooksecretevent_of_row')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('pgh_context__isnull', True), models.Func('pgh_context', output_field=models.BooleanField(), template='coalesce(jsonb_path_match(%(expressions)s, \'$.type() == "object" && !exists($.keyvalue() ? (@.value.type() != "string"))\', silent => true), false)'), _connector='OR'), name='webhooksecretevent_context_readable')],
             },
         ),
         migrations.CreateModel(
@@ -311,7 +316,7 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'webhook deliveries',
                 'ordering': ('-id',),
                 'indexes': [models.Index(condition=models.Q(('state', 'pending')), fields=['endpoint', 'next_attempt_at', 'position'], name='delivery_due'), models.Index(condition=models.Q(('attempt_count', 0), ('state', 'pending')), fields=['endpoint', 'user_id', 'position'], name='delivery_first_attempt'), models.Index(condition=models.Q(('leased_until__isnull', False)), fields=['endpoint'], name='delivery_leased'), models.Index(condition=models.Q(('event', None), ('state', 'pending')), fields=['endpoint'], name='delivery_test'), models.Index(fields=['endpoint', '-id'], name='delivery_of_endpoint'), models.Index(fields=['created_at'], name='delivery_created_at')],
-                'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ['pending', 'delivered', 'failed', 'skipped'])), name='delivery_state_known'), models.CheckConstraint(condition=models.Q(models.Q(('ended_at', None), ('next_attempt_at__isnull', False), ('state', 'pending')), models.Q(models.Q(('state', 'pending'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='delivery_ended_once')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('attempts__isnull', True), models.Func('attempts', output_field=models.BooleanField(), template='coalesce(jsonb_path_match(%(expressions)s, \'$.type() == "array" && !exists($[*].type() ? (@ != "object")) && !exists($[*] ? (!( @.at.type() == "string" && @.milliseconds.type() == "number" && (@.status.type() == "number" || @.error.type() == "string")))) && !exists($.**{8 to last}) && !exists($.** ? (@.type() == "number" && (@ > 1e12 || @ < -1e12)))\', silent => true), false)'), _connector='OR'), name='delivery_attempts_readable'), models.CheckConstraint(condition=models.Q(('state__in', ['pending', 'delivered', 'failed', 'skipped'])), name='delivery_state_known'), models.CheckConstraint(condition=models.Q(models.Q(('ended_at', None), ('next_attempt_at__isnull', False), ('state', 'pending')), models.Q(models.Q(('state', 'pending'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='delivery_ended_once')],
             },
         ),
         AddTriggers(

@@ -3,9 +3,8 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from core.database.shapes import shape
 from partners.models.partner import Partner
-
-# SQL of the canonical paths of a user.
 
 
 class IdempotencyRecord(models.Model):
@@ -56,6 +55,16 @@ class UsedSignature(models.Model):
         return f"signature of {self.signed_at}"
 
 
+_FIELD_ERRORS = """
+    $.type() == "array" && !exists($[*].type() ? (@ != "object")) && !exists($[*] ? (!(
+        @.field.type() == "string" && @.message.type() == "string" && @.code.type() == "string")))
+"""
+_DIAGNOSIS = """
+    $.type() == "object" && $.cause.type() == "string" && $.message.type() == "string"
+    && $.canonicalRequest.type() == "string"
+"""
+
+
 class SandboxRequest(models.Model):
     """A request of a sandbox partner and how it was answered, without bodies (contract, section 11).
 
@@ -83,6 +92,10 @@ class SandboxRequest(models.Model):
     class Meta:
         verbose_name = _("sandbox request")
         verbose_name_plural = _("sandbox requests")
+        constraints = (
+            shape("field_errors", _FIELD_ERRORS, name="sandbox_request_field_errors_readable"),
+            shape("diagnosis", _DIAGNOSIS, name="sandbox_request_diagnosis_readable"),
+        )
         indexes = (
             models.Index(fields=("partner", "-created_at", "-request_id"), name="sandbox_request_newest"),
             models.Index(fields=("created_at",), name="sandbox_request_created_at"),

@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from core.audit import Labels, tracked
+from core.database.shapes import shape
 from partners.models.events import Event, EventType
 from partners.models.partner import Partner
 
@@ -145,6 +146,13 @@ class DeliveryState(models.TextChoices):
     SKIPPED = "skipped", _("Skipped")
 
 
+_ATTEMPTS = """
+    $.type() == "array" && !exists($[*].type() ? (@ != "object")) && !exists($[*] ? (!(
+        @.at.type() == "string" && @.milliseconds.type() == "number"
+        && (@.status.type() == "number" || @.error.type() == "string"))))
+"""
+
+
 class WebhookDelivery(models.Model):
     """An event on its way to an endpoint; without an event, a `webhook.test`.
 
@@ -189,6 +197,7 @@ class WebhookDelivery(models.Model):
                 | (~Q(state=DeliveryState.PENDING) & Q(ended_at__isnull=False)),
                 name="delivery_ended_once",
             ),
+            shape("attempts", _ATTEMPTS, name="delivery_attempts_readable"),
         )
         indexes = (
             models.Index(

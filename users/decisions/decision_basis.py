@@ -136,7 +136,7 @@ def flag_in_words(flag: Mapping[str, Any]) -> tuple[str, str]:
     title = str(TITLES.get(flag["code"], flag["code"]))
     try:
         return title, explanation(FlagCode(flag["code"]), flag["data"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return title, _("What was recorded of it cannot be read.")
 
 

@@ -47,6 +47,7 @@ class Migration(migrations.Migration):
                 'abstract': False,
                 'default_permissions': (),
                 'indexes': [models.Index(fields=['pgh_obj', 'pgh_id'], name='secondfactorevent_of_row')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('pgh_context__isnull', True), models.Func('pgh_context', output_field=models.BooleanField(), template='coalesce(jsonb_path_match(%(expressions)s, \'$.type() == "object" && !exists($.keyvalue() ? (@.value.type() != "string"))\', silent => true), false)'), _connector='OR'), name='secondfactorevent_context_readable')],
             },
         ),
         AddTriggers(

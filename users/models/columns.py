@@ -3,7 +3,9 @@
 from datetime import date
 from typing import NamedTuple
 
-from django.db.models import BooleanField, CheckConstraint, Func, Q
+from django.db.models import CheckConstraint
+
+from core.database.shapes import shape
 
 
 class Profile(NamedTuple):
@@ -58,20 +60,17 @@ IDENTITY_COLUMNS = frozenset({"date_of_birth", "address_line1", "address_line2",
 
 
 # What users/decisions/decision_basis.py writes and its readers rely on.
-_BASIS_PATH = """
+_BASIS = """
     $.version.type() == "string" && $.source.type() == "string"
     && ($.openSeconds.type() == "number" || $.openSeconds.type() == "null")
-    && $.riskFlags.type() == "array" && !exists($.riskFlags[*] ? (!(
-        @.type() == "object" && @.code.type() == "string" && @.data.type() == "object")))
-    && $.changes.type() == "array" && !exists($.changes[*] ? (!(
-        @.type() == "object" && @.since.type() == "string" && @.fields.type() == "object")))
+    && $.riskFlags.type() == "array" && !exists($.riskFlags[*].type() ? (@ != "object"))
+    && !exists($.riskFlags[*] ? (!(@.code.type() == "string" && @.data.type() == "object")))
+    && $.changes.type() == "array" && !exists($.changes[*].type() ? (@ != "object"))
+    && !exists($.changes[*] ? (!(@.since.type() == "string" && @.fields.type() == "object")))
     && !exists($.changes[*].fields.keyvalue() ? (!(@.value.type() == "array" && @.value.size() == 2)))
 """
 
 
 def basis_is_readable(name: str) -> CheckConstraint:
-    """The constraint that holds the shape of a column `basis`, so that no row breaks the pages that show it."""
-    path = " ".join(_BASIS_PATH.split())
-    template = f"coalesce(jsonb_path_match(%(expressions)s, '{path}', silent => true), false)"
-    has_shape = Func("basis", template=template, output_field=BooleanField())
-    return CheckConstraint(condition=Q(basis__isnull=True) | Q(has_shape), name=name)
+    """The constraint that holds the shape of a column `basis`."""
+    return shape("basis", _BASIS, name=name)

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from core.audit import entry_trigger, register
+from core.database.shapes import context_shape
 from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object
 from partners.events.outbox import insert_entry
 from partners.models import EventType
@@ -248,6 +249,7 @@ class RequirementResponse(models.Model):
         verbose_name_plural = _("responses of the partner")
         default_permissions = ("view",)
         indexes = (models.Index(fields=("requirement", "id"), name="response_to_requirement"),)
+        constraints = (context_shape("context", name="response_context_readable"),)
         triggers = [*RESPONSE_TRIGGERS, *append_only()]
 
     def __str__(self) -> str:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from core.database.indexes import newest_of_each_mode
+from core.database.shapes import context_shape
 from core.database.triggers import InsertEvent, UpdateEvent, append_only
 from core.formats.json_rules import has_visible_character
 from partners.models import Partner
@@ -204,6 +205,7 @@ class UserEvent(
                 models.Index(fields=("pgh_obj", "status_since"), condition=~Q(country="CA"), name="userevent_abroad"),
                 *newest_of_each_mode("userevent", "pgh_id"),
             ],
+            "constraints": [context_shape("pgh_context", name="userevent_context_readable")],
         },
     )
 ):

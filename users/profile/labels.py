@@ -58,10 +58,10 @@ def display_value(column: str, value: Any) -> str:
     """The value of a column, formatted for people."""
     if value is None or value == "":
         return NOTHING
-    if column == "country":
+    if column == "country" and isinstance(value, str):
         country = pycountry.countries.get(alpha_2=value)
         return f"{getattr(country, 'common_name', country.name)} ({value})" if country else str(value)
-    if column == "status":
+    if column == "status" and value in Status.values:
         return str(Status(value).label)
     if isinstance(value, bool):
         return _("Yes") if value else _("No")

@@ -127,8 +127,8 @@ def test_the_evidence_pack_has_what_each_decision_was_based_on(user: User, revie
 # What cannot be read
 
 BASIS: dict[str, Any] = {"version": "v", "source": "request a", "openSeconds": None, "riskFlags": [], "changes": []}
-FLAGS: list[Any] = [5, {}, {"code": "changed"}, {"code": 5, "data": {}}, [[]]]
-CHANGES: list[Any] = [5, {}, {"since": "s"}, {"since": "s", "fields": []}]
+FLAGS: list[Any] = [5, {}, {"code": "changed"}, {"code": 5, "data": {}}, [], [[]]]
+CHANGES: list[Any] = [5, {}, [], {"since": "s"}, {"since": "s", "fields": []}]
 
 
 @pytest.mark.parametrize(
