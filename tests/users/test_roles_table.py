@@ -452,6 +452,7 @@ TABLE: tuple[Page | Action, ...] = (
     Action("Decisions: export CSV", at("/admin/exports/decisions.csv"), OVERSIGHT, is_done=is_exported),
     Action("Access log: export CSV", at("/admin/exports/access-log.csv"), OVERSIGHT, is_done=is_exported),
     Page("Users", rows_of("users/user"), READERS),
+    Page("Users: by identifiers", at("/admin/users/user/identified/"), READERS),
     Page("Decisions", rows_of("users/statuschange"), READERS),
     Page("Decision", rows_of("users/statuschange", "decision"), READERS),
     Page("Profile history", rows_of("users/userevent"), IDENTITY),

@@ -6,7 +6,7 @@ generic plan of a prepared statement uses the index too, which it does not for L
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date
 from itertools import permutations
@@ -16,7 +16,7 @@ from uuid import UUID
 from django.db.models import BooleanField, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
-from partners.models import Mode
+from partners.models import Mode, Partner
 from users.cases.modes import in_mode
 from users.models import Erasure, User
 from users.profile.names import fold, name_query
@@ -56,6 +56,26 @@ def find_exactly(term: str, mode: Mode) -> list[UUID]:
     """The ids of a mode's users whose userId, externalId or e-mail address is `term`, in any letter case."""
     found = _ids(_exact(term), mode)
     return found[0] if found else []
+
+
+def find_identified(identifiers: Sequence[str], mode: Mode, limit: int) -> tuple[list[User], dict[str, Erasure | None]]:
+    """The users of a mode with exactly these externalIds, of any partner, or userIds; the identifiers of nobody.
+
+    limit: of each kind, which has one more where there are more. Of an erased user's userId there is what is left.
+    """
+    user_ids = dict[str, UUID]()
+    for identifier in identifiers:
+        with suppress(ValueError):
+            user_ids[identifier] = UUID(identifier)
+    users = in_mode(User.objects.select_related("partner").order_by("partner_id", "external_id"), mode)
+    # With them the unique index of externalIds serves.
+    partners = [*in_mode(Partner.objects.all(), mode).values_list("pk", flat=True)]
+    kinds = ({"partner__in": partners, "external_id__in": identifiers}, {"pk__in": user_ids.values()})
+    found = dict.fromkeys(user for kind in kinds for user in users.filter(**kind)[: limit + 1])
+    known = {name for user in found for name in (user.external_id, user.pk)}
+    missing = {one: user_ids.get(one) for one in identifiers if known.isdisjoint((one, user_ids.get(one)))}
+    erased = Erasure.objects.in_bulk([pk for pk in missing.values() if pk])
+    return [*found], {one: pk and erased.get(pk) for one, pk in missing.items()}
 
 
 def matches(term: str, mode: Mode, *, sees_identity: bool) -> Q:

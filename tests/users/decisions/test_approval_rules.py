@@ -449,7 +449,8 @@ def test_the_commands_of_ops(always: None, user: User, first: Staff, second: Sta
     assert (listed["state"], listed["endedBy"], listed["endedAt"]) == ("open", None, None)
     assert listed["expiresAt"] == proposed["expiresAt"]
     assert "another account" in refusal("approve_proposal", proposed["proposalId"], "--by", first.username)
-    approved = outcome("approve_proposal", proposed["proposalId"], "--by", second.username)
+    approved = outcome("approve_proposal", proposed["proposalId"], "--by", second.username, "--note", "Seen too.")
+    assert user.case_notes.get().text == "Seen too."
     assert approved == {"status": "active", "state": "approved"}
     assert outcome("list_proposals", slug)["proposals"] == []
     [ended] = outcome("list_proposals", slug, "--all")["proposals"]

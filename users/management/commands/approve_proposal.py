@@ -18,14 +18,15 @@ class Command(ServiceCommand):
             "proposal", metavar="PROPOSAL_ID", type=uuid_argument, help="as propose_user_status shows it"
         )
         add_by(parser, "the second of two people")
+        parser.add_argument("--note", default="", metavar="TEXT", help="for staff, stored permanently")
         add_take_over(parser)
 
-    def perform(self, *, proposal: Any, by: str, take_over: bool, **_: Any) -> Outcome:
+    def perform(self, *, proposal: Any, by: str, note: str, take_over: bool, **_: Any) -> Outcome:
         staff = acting_staff(by)
         try:
             user_id = Proposal.objects.get(pk=proposal).user_id
             with acting_on(user_id, by=staff, take_over=take_over):
-                change = proposals.approve(proposal_id=proposal, by=staff)
+                change = proposals.approve(proposal_id=proposal, by=staff, note=note)
         except Proposal.DoesNotExist:
             raise CommandError("Proposal not found.") from None
         return Outcome(
