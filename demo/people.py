@@ -40,8 +40,8 @@ ASKED: Mapping[int, tuple[Step, ...]] = {
     7: ((_FUNDS, 5),),
     13: ((_NAMES, 3.2),),
 }
-# Users whose records are due for erasure, due but held, due within a quarter.
-DUE, HELD, DUE_SOON = 5, 15, 25
+# Users whose records are due for erasure, due but held, due within a quarter; a pending CIRO affiliate, for two people.
+DUE, HELD, DUE_SOON, PROPOSED = 5, 15, 25, 17
 _FIRST_PERSON = {"firstName": "Grace", "lastName": "Chen", "dateOfBirth": "1984-03-17"}
 
 

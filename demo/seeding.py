@@ -1,4 +1,4 @@
-"""Demo data, made by the service's own rules and dated back. Seeding again makes new keys and passwords, no more."""
+"""Demo data, made by the service's own rules and dated back. Seeding again renews keys, passwords and proposals."""
 
 import io
 import json
@@ -16,15 +16,17 @@ from django.db import connections, models, transaction
 from django.utils import timezone
 
 from core.database import history_context, serving_role, statements
-from demo.people import ACTIVE, HELD, Step, external_id, plan
+from demo.people import ACTIVE, HELD, PENDING, PROPOSED, Step, external_id, plan
 from partners.authentication import keys
 from partners.models import ApiKey, Mode, Partner
+from partners.webhooks import delivering, endpoints
 from transactions.documents.pdf import pdf
 from transactions.documents.publishing import publish
 from transactions.models import Conversion, Document, DocumentType
 from users import models as rows
 from users import queries, updates
 from users.api.serializers import UserSerializer
+from users.cases.claims import next_case
 from users.decisions.compliance import PERMISSION, change_status
 from users.decisions.reasons import reasons_for
 from users.models import Staff, Status, User
@@ -33,15 +35,15 @@ from users.requirements.requirements import open_requirement
 from users.staff.roles import ROLES
 from users.staff.staff import create_staff
 
-PARTNER, SANDBOX_PARTNER, COMMAND = "demo", "demo-sandbox", "seed_demo"
+PARTNER, SANDBOX_PARTNER, COMMAND, SECOND = "demo", "demo-sandbox", "seed_demo", "demo-reviewer-2"
 # One account of each role, and a second reviewer.
-ACCOUNTS = {f"demo-{role}": role for role in ROLES} | {"demo-reviewer-2": "reviewer"}
+ACCOUNTS = {f"demo-{role}": role for role in ROLES} | {SECOND: "reviewer"}
 # What is dated back, and whose it is.
 _REQUIREMENT = "(SELECT user_id FROM users_requirement WHERE id = one.requirement_id)"
 _ROWS: Mapping[type[models.Model], str] = {
     User: "one.id",
     rows.UserEvent: "one.pgh_obj_id",
-    **dict.fromkeys((rows.StatusChange, rows.Proposal, rows.Requirement), "one.user_id"),
+    **dict.fromkeys((rows.StatusChange, rows.Requirement, rows.AccessRecord), "one.user_id"),
     **dict.fromkeys((rows.RequirementResponse, rows.RequirementClosure), _REQUIREMENT),
 }
 # The value of one unit in CAD, and the decimals of amounts.
@@ -106,10 +108,10 @@ def _create_users(partner: Partner, people: Mapping[str, Sequence[Step]]) -> Non
         for one, (event, _) in current.items():
             if isinstance(event, Status):
                 user = partner.users.get(external_id=one)
-                reason = reasons_for(Status(user.status), event)[0]
-                why, code = f"{reason.text()}.", reason.code
-                by = next(staff)
-                change_status(user=user, to_status=event, by=by, reason=why, reason_code=code, source=COMMAND)
+                by, reason = next(staff), reasons_for(Status(user.status), event)[0]
+                rows.AccessRecord.objects.create(kind=rows.AccessKind.OPENED, user=user, staff=by)
+                why: dict[str, Any] = {"reason": f"{reason.text()}.", "reason_code": reason.code}
+                change_status(user=user, to_status=event, by=by, source=COMMAND, **why)
             elif "code" in event:
                 user = partner.users.get(external_id=one)
                 open_requirement(user=user, by=next(staff), source=COMMAND, **{"due_in_days": 14, **event})
@@ -118,6 +120,17 @@ def _create_users(partner: Partner, people: Mapping[str, Sequence[Step]]) -> Non
         _make_older(partner, {one: days for one, (_, days) in current.items()})
     for user in partner.users.filter(external_id=external_id(HELD), holds=None):
         place_hold(user_id=user.pk, by=next(staff), reason="A complaint of the user is open.", source=COMMAND)
+    proposed = partner.users.filter(external_id=external_id(PROPOSED), status=PENDING)
+    for user in proposed.exclude(proposals__in=rows.Proposal.objects.open()):
+        call_command("set_approval_rule", PENDING, ACTIVE, "ciroAffiliate", stdout=io.StringIO())
+        why = {"reason": "CIRO has confirmed it.", "reason_code": "riskFlagsExplained", "by": SECOND}
+        call_command("propose_user_status", PARTNER, user.external_id, ACTIVE, **why, stdout=io.StringIO())
+    if not partner.webhooks.exists():
+        next_case(staff=Staff.objects.get(username=SECOND))
+        # A test that fails: webhooks do not go to this machine.
+        endpoint, _ = endpoints.create_endpoint(partner=partner, url=endpoints.CheckedUrl("https://localhost/hook"))
+        delivering.send_test(endpoint=endpoint)
+        endpoints.disable(endpoint)
 
 
 @transaction.atomic
@@ -139,9 +152,8 @@ def _make_older(partner: Partner, days: Mapping[str, float]) -> None:
     older: list[Any] = [list(ids.values()), [float(days[one]) for one in ids]]
     with transaction.atomic(using=serving_role.OWNER), connections[serving_role.OWNER].cursor() as cursor:
         for model, user in _ROWS.items():
-            meta = model._meta  # noqa: SLF001 - Django's public interface
-            table = meta.db_table
-            times = [one.column for one in meta.concrete_fields if isinstance(one, models.DateTimeField)]
+            table, columns = model._meta.db_table, model._meta.concrete_fields  # noqa: SLF001 - Django's public interface
+            times = [one.column for one in columns if isinstance(one, models.DateTimeField)]
             changes = ", ".join(f"{time} = {time} - older.days * interval '1 day'" for time in times)
             source = "unnest(%s::uuid[], %s::float[]) AS older (id, days)"
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
@@ -184,8 +196,6 @@ def _publish_documents(user: User) -> None:
     ]
     at = user.created_at + (timezone.now() - user.created_at) * 0.9
     for kind in DocumentType:
-        file = io.BytesIO(
-            pdf((kind.value, f"For {user.external_id}: a demo document, not a real one.", "", *converted))
-        )
-        title = str(kind.label)
+        text = (kind.value, f"For {user.external_id}: a demo document, not a real one.", "", *converted)
+        file, title = io.BytesIO(pdf(text)), str(kind.label)
         publish(user=user, kind=kind, title=title, content_type="application/pdf", created_at=at, source=file)

@@ -41,13 +41,13 @@ class IdentifiersForm(forms.Form):
         identifiers = [*dict.fromkeys(filter(None, lines))]
         if len(identifiers) > MAX_USERS:
             text = gettext("At most %(most)s at a time: these are %(count)s.")
-            raise forms.ValidationError(text % {"most": MAX_USERS, "count": len(identifiers)})
-        if identifiers and "mode" in cleaned:
+            self.add_error("identifiers", text % {"most": MAX_USERS, "count": len(identifiers)})
+        elif identifiers and "mode" in cleaned:
             self.users, missing = find_identified(identifiers, cleaned["mode"], MAX_USERS)
             self.missing = {one: erased_text(erased) if erased else "" for one, erased in missing.items()}
             if len(self.users) > MAX_USERS:
                 text = gettext("They are of more than %(most)s users: paste fewer.")
-                raise forms.ValidationError(text % {"most": MAX_USERS})
+                self.add_error("identifiers", text % {"most": MAX_USERS})
         return cleaned
 
 
@@ -75,7 +75,7 @@ class UserAdmin(CaseActionsAdmin):
         columns = ("status_badge", "waiting") if request.GET.get("status__exact") else ("status_badge",)
         return dict.fromkeys(columns, self.ordering)
 
-    @action(description=_("Paste identifiers …"), permissions=["view"], icon="content_paste", url_path="identified")
+    @action(description=_("Paste identifiers …"), permissions=["view"], icon="content_paste")  # type: ignore[untyped-decorator]
     def identified(self, request: HttpRequest) -> HttpResponse:
         """The users of pasted identifiers, by a POST: an externalId may be an e-mail address, which no URL has."""
         form = IdentifiersForm(request.POST if request.method == "POST" else None)

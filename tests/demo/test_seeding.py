@@ -8,20 +8,22 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.core.files.storage import storages
-from django.db import connections
+from django.db import connections, transaction
 from django.test import override_settings
 from django.utils import timezone
 
 from core.database import serving_role
 from demo.people import DUE, DUE_SOON, HELD, external_id
 from demo.seeding import CURRENCIES, PARTNER, SANDBOX_PARTNER, seed
-from partners.models import KEY_PREFIXES, ApiKey, Mode, Partner
+from partners.models import KEY_PREFIXES, ApiKey, Mode, Partner, WebhookEndpoint
+from tests.support.approval_rules import no_rules_left
 from tests.support.documents import stored_at
 from transactions.documents.downloads import STORAGE
 from transactions.models import Conversion, Document, DocumentType
+from users.decisions import proposals
 from users.decisions.reasons import reasons_for
 from users.decisions.risk_flags import FlagCode, risk_flags_for
-from users.models import ANSWERED, Status, StatusChange, User, UserEvent
+from users.models import ANSWERED, AccessRecord, Claim, Proposal, Staff, Status, StatusChange, User, UserEvent
 from users.records.retention import due_users
 
 USERS, CONVERSIONS = 40, 300
@@ -34,14 +36,21 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture
-def seeded(documents: None, committed_partner: Partner) -> Partner:
-    seed(users=USERS, conversions=CONVERSIONS)
-    return Partner.objects.get(slug=PARTNER)
+def seeded(documents: None, committed_partner: Partner) -> Iterator[Partner]:
+    with no_rules_left():
+        seed(users=USERS, conversions=CONVERSIONS)
+        yield Partner.objects.get(slug=PARTNER)
+        # Without its rule it could not be approved; the next seeding makes both again.
+        for one in proposals.waiting().filter(user__partner__slug=PARTNER):
+            proposals.decline(proposal_id=one.pk, by=one.by, note="The rule ends.")
 
 
 def counts(partner: Partner) -> list[int]:
-    models: tuple[Any, ...] = (User, UserEvent, StatusChange, Conversion, Document)
-    return [model.objects.filter(partner=partner).count() for model in models]
+    models: tuple[Any, ...] = (User, UserEvent, StatusChange, Conversion, Document, WebhookEndpoint)
+    of_users: tuple[Any, ...] = (AccessRecord, Claim, Proposal)
+    return [model.objects.filter(partner=partner).count() for model in models] + [
+        model.objects.filter(user__partner=partner).count() for model in of_users
+    ]
 
 
 def test_seeding_again_adds_nothing(seeded: Partner) -> None:
@@ -128,6 +137,23 @@ def test_each_list_of_compliance_has_a_case(seeded: Partner) -> None:
     assert due == {external_id(DUE): False, external_id(HELD): True}
     soon = {one.external_id for one in due_users(partner=seeded.slug, within_days=90)}
     assert soon - set(due) == {external_id(DUE_SOON)}
+
+
+def test_somebody_can_approve_what_another_proposed(seeded: Partner) -> None:
+    [proposal] = proposals.waiting().filter(user__partner=seeded)
+    by = Staff.objects.get(username="demo-reviewer")
+    with transaction.atomic():
+        assert proposals.approve(proposal_id=proposal.pk, by=by).to_status == Status.ACTIVE
+        transaction.set_rollback(True)
+
+
+def test_the_other_lists_have_a_line(seeded: Partner) -> None:
+    opened = AccessRecord.objects.filter(user__partner=seeded, kind="opened")
+    assert len(set(opened.dates("created_at", "week"))) > 5
+    assert Claim.objects.filter(user__partner=seeded).exists()
+    [endpoint] = seeded.webhooks.all()
+    assert not endpoint.is_active
+    assert endpoint.deliveries.get().state == "failed"
 
 
 def test_the_triggers_are_back(seeded: Partner) -> None:

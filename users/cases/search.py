@@ -75,7 +75,7 @@ def find_identified(identifiers: Sequence[str], mode: Mode, limit: int) -> tuple
     known = {name for user in found for name in (user.external_id, user.pk)}
     missing = {one: user_ids.get(one) for one in identifiers if known.isdisjoint((one, user_ids.get(one)))}
     erased = Erasure.objects.in_bulk([pk for pk in missing.values() if pk])
-    return [*found], {one: pk and erased.get(pk) for one, pk in missing.items()}
+    return [*found], {one: erased.get(pk) if pk else None for one, pk in missing.items()}
 
 
 def matches(term: str, mode: Mode, *, sees_identity: bool) -> Q:

@@ -83,6 +83,8 @@ def test_one_proposes_another_approves_and_the_page_says_what_was_destroyed(user
     assert told.search(words(gone.content.decode()))
     for term in (str(user.pk), str(user.pk)[:8]):
         assert told.search(words(first.get("/admin/users/user/", {"q": term}).content.decode()))
+    pasted = first.post("/admin/users/user/identified/", {"identifiers": str(user.pk), "mode": "live"})
+    assert told.search(words(pasted.content.decode()))
 
 
 def test_an_open_proposal_says_how_many_of_its_users_are_shown(user: User) -> None:
