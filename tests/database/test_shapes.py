@@ -124,7 +124,7 @@ def in_context(statement: str) -> Writer:
 COLUMNS: dict[str, tuple[Writer, Any]] = {
     "users_statuschange.basis": (in_row("users_statuschange", "basis"), BASES),
     "users_proposal.basis": (in_row("users_proposal", "basis"), BASES[-2:]),
-    "core_auditentry.detail": (in_row("partners_auditentry", "detail"), DETAILS),
+    "core_auditentry.detail": (in_row("core_auditentry", "detail"), DETAILS),
     "partners_sandboxrequest.field_errors": (in_request("field_errors"), FIELD_ERRORS),
     "partners_sandboxrequest.diagnosis": (in_request("diagnosis"), DIAGNOSES),
     "partners_webhookdelivery.attempts": (in_delivery, ATTEMPTS),
