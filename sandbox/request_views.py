@@ -1,14 +1,12 @@
 """GET /v1/sandbox/requests: what a sandbox partner sent (contract, section 11)."""
 
-from typing import Any
-
 from django.http import HttpResponse
 from rest_framework import serializers
 
 from core.formats import uuids
 from partners import request_log
-from partners.api.errors import FieldError, NotFoundError
-from partners.api.pagination import KeysetPagination
+from partners.api.errors import NotFoundError
+from partners.api.pagination import LimitPagination
 from partners.api.request import PartnerRequest
 from partners.api.serializers import DiagnosisSerializer, InstantField
 from partners.api.views import SandboxView
@@ -34,17 +32,6 @@ class SandboxRequestSerializer(serializers.Serializer[SandboxRequest]):
     diagnosis = DiagnosisSerializer()
 
 
-class _Limit(KeysetPagination[None]):
-    """`limit` alone: there are no further pages."""
-
-    def parse(self, cursor: str) -> None:
-        """There is no cursor."""
-
-    def read(self, parameters: Any) -> list[FieldError]:
-        """As for lists; `cursor` is ignored, like every unknown parameter."""
-        return super().read({name: values for name, values in parameters.items() if name == "limit"})
-
-
 class SandboxRequestView(SandboxView):
     """A view of requests, which is not among them: reading the list does not change it."""
 
@@ -54,7 +41,7 @@ class SandboxRequestView(SandboxView):
 class SandboxRequestList(SandboxRequestView):
     """/v1/sandbox/requests."""
 
-    pagination_class = _Limit
+    pagination_class = LimitPagination
     serializer_class = SandboxRequestSerializer
 
     def get(self, request: PartnerRequest) -> HttpResponse:

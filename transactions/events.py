@@ -1,6 +1,7 @@
 """Events of conversions and documents: what triggers write (contract, section 10)."""
 
-from partners.events.outbox import insert_entry, insert_entry_of_rows, wire_time
+from core.database.wire import wire_time
+from partners.events.outbox import insert_entry, insert_entry_of_rows
 from partners.models import EventType
 
 TRANSACTIONS_RECORDED = insert_entry_of_rows(

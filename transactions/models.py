@@ -15,6 +15,7 @@ from django.utils.translation import gettext_noop
 from core.audit import entry_trigger, register
 from core.database.indexes import newest_of_each_mode
 from core.database.triggers import PermanentTrigger, append_only, json_object, stamped
+from core.database.wire import json_text, wire_time
 from partners.models import Partner
 from transactions import events
 from users.models import Staff, User
@@ -63,7 +64,7 @@ def _plain_decimal(name: str, *, above_zero: bool = False) -> Q:
 
 
 class UserRow(models.Model):
-    """A row of a user's list (transactions/keyset.py). Written once, never changed."""
+    """A row of a user's list (partners/api/lists.py). Written once, never changed."""
 
     # One foreign key on these two and is_sandbox (*_user_of_partner, in the migration) replaces a constraint on each.
     partner = models.ForeignKey(
@@ -115,6 +116,13 @@ class Conversion(UserRow):
     # A risk flag of the user (users/decisions/risk_flags.py); said by what inserts, which reads the user anyway.
     while_inactive = models.BooleanField(_("recorded while the user was not active"), db_default=False, editable=False)
 
+    # The item of a list (contract, section 6). Constraints leave nothing to escape.
+    wire = json_text(
+        '{"conversionId":"%s","createdAt":"%s","type":"%s","from":{"currency":"%s","amount":"%s"},'
+        '"to":{"currency":"%s","amount":"%s"},"rate":"%s"}',
+        *("conversion_id", wire_time("created_at"), "type"),
+        *("from_currency", "from_amount", "to_currency", "to_amount", "rate"),
+    )
     # The id and recorded_at are the database's: rows are not inserted by the ORM, which names all columns.
     serving_privileges = (
         "SELECT",
@@ -197,6 +205,13 @@ class Document(UserRow):
     sha256 = models.BinaryField("SHA-256", max_length=SHA256_BYTES)
     # The file's name in the storage. It holds nothing personal, and partners do not see it.
     storage_name = models.CharField(max_length=100, unique=True)
+
+    # The item of a list (contract, section 7). Constraints leave nothing to escape but in the title.
+    wire = json_text(
+        '{"documentId":"%s","createdAt":"%s","type":"%s","title":%s,"contentType":"%s","sizeBytes":%s,"sha256":"%s"}',
+        *("document_id", wire_time("created_at"), "type", "to_json(title)"),
+        *("content_type", "size_bytes", "encode(sha256, 'hex')"),
+    )
 
     class Meta:
         verbose_name = _("document")

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 from core.database import statements
 from core.database.query import Query
+from core.database.wire import wire_time
 from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, FoldedName, Profile
 
 
 class UserSummary(NamedTuple):
-    """A user in responses; times in PostgreSQL's text (rfc_3339_from_text).
+    """A user in responses; times as on the wire.
 
     requirements: those that are not closed, once they are read (users/requirements/requirements.py).
     """
@@ -37,17 +38,6 @@ class NewUser(NamedTuple):
     status: str
 
 
-class ListedUser(NamedTuple):
-    """A user in GET /v1/users; times in PostgreSQL's text."""
-
-    id: str
-    external_id: str
-    status: str
-    created_at: str
-    updated_at: str
-    open_requirements: str
-
-
 class StoredUser(NamedTuple):
     """A user's row."""
 
@@ -55,7 +45,10 @@ class StoredUser(NamedTuple):
     profile: Profile
 
 
-_SUMMARY = ", ".join(UserSummary._fields[:-1])
+_SUMMARY = f"""
+    id::text, external_id, status, {wire_time("updated_at")}, {wire_time("status_since")}, status_reason_code,
+    open_requirements, answered_requirements
+"""
 _PROFILE = ", ".join(PROFILE_COLUMNS)
 
 # to_tsvector is not used: its words and letter case depend on the database's locale.
@@ -64,7 +57,7 @@ _INSERT = f"""
     INSERT INTO users_user (id, partner_id, external_id, {_PROFILE}, {", ".join(_FOLDED)})
     VALUES (%s, %s, %s{", %s" * len(PROFILE_COLUMNS)}, {", ".join(_FOLDED.values())})
         ON CONFLICT (partner_id, external_id) DO NOTHING
- RETURNING {", ".join(NewUser._fields)}
+ RETURNING id::text, external_id, status
 """
 _FIND = f"SELECT {_SUMMARY} FROM users_user WHERE partner_id = %s AND external_id = %s"
 _REREAD = f"SELECT {_SUMMARY} FROM users_user WHERE id = %s"
@@ -77,56 +70,21 @@ _UPDATE = f"""
  RETURNING {_SUMMARY}
 """
 
-_LISTED = ", ".join(ListedUser._fields)
-_FIRST_PAGES = {
-    has_status: f"""
-        SELECT {_LISTED} FROM users_user WHERE partner_id = %s {"AND status = %s" if has_status else ""}
-         ORDER BY created_at DESC, id DESC LIMIT %s
-    """
-    for has_status in (False, True)
-}
-# No row if the user of the cursor is not the partner's, and a placeholder if nothing follows.
-_NEXT_PAGES = {
-    has_status: f"""
-        SELECT page.*
-          FROM users_user start
-          LEFT JOIN LATERAL (
-               SELECT {_LISTED} FROM users_user
-                WHERE partner_id = %s {"AND status = %s" if has_status else ""}
-                      AND (created_at, id) < (start.created_at, start.id)
-                ORDER BY created_at DESC, id DESC LIMIT %s) page ON true
-         WHERE start.partner_id = %s AND start.created_at = %s AND start.id = %s
-         ORDER BY page.created_at DESC, page.id DESC
-    """
-    for has_status in (False, True)
-}
-
-
-def page(partner_id: int, status: str | None, start: tuple[str, str] | None, count: int) -> Query[ListedUser]:
-    """At most `count` of the partner's users, newest first, after the one of these created_at and id.
-
-    After a start it returns no row if the partner has no such user, and a placeholder where nothing follows.
-    """
-    parameters = (partner_id, *([status] if status else []), count)
-    if start is None:
-        return Query(_FIRST_PAGES[status is not None], parameters, ListedUser._make, as_text=True)
-    return Query(_NEXT_PAGES[status is not None], (*parameters, partner_id, *start), ListedUser._make, as_text=True)
-
 
 def insert(partner_id: int, external_id: str, profile: Profile, name: FoldedName) -> Query[NewUser]:
     """Store a new user; no row where the partner has one with this externalId. name: that of the profile."""
     parameters = (uuid.uuid4(), partner_id, external_id, *profile, *name)
-    return Query(_INSERT, parameters, NewUser._make, as_text=True)
+    return Query(_INSERT, parameters, NewUser._make)
 
 
 def find(partner_id: int, external_id: str) -> Query[UserSummary]:
     """The partner's user of this externalId."""
-    return Query(_FIND, (partner_id, external_id), _summary, as_text=True)
+    return Query(_FIND, (partner_id, external_id), _summary)
 
 
 def lock(partner_id: int, external_id: str) -> Query[StoredUser]:
     """The partner's user of this externalId, locked against other writers until the transaction ends."""
-    return Query(_LOCK, (partner_id, external_id), _stored_user, as_text=True)
+    return Query(_LOCK, (partner_id, external_id), _stored_user)
 
 
 def update(user_id: str, profile: Profile, name: FoldedName) -> UserSummary:
@@ -134,7 +92,7 @@ def update(user_id: str, profile: Profile, name: FoldedName) -> UserSummary:
 
     name: that of the profile.
     """
-    updated = _first(Query(_UPDATE, (*profile, *name, user_id), _summary, as_text=True))
+    updated = _first(Query(_UPDATE, (*profile, *name, user_id), _summary))
     if updated is None:
         raise LookupError("No such user: it was not locked.")
     return updated
@@ -142,7 +100,7 @@ def update(user_id: str, profile: Profile, name: FoldedName) -> UserSummary:
 
 def reread(user_id: str) -> UserSummary:
     """The user after its requirements changed in this transaction. Raises LookupError if there is no such row."""
-    found = _first(Query(_REREAD, (user_id,), _summary, as_text=True))
+    found = _first(Query(_REREAD, (user_id,), _summary))
     if found is None:
         raise LookupError("No such user.")
     return found

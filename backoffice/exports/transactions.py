@@ -4,15 +4,17 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+import orjson
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from backoffice.exports.evidence_words import Words
+from core.database import statements
 from core.formats.rfc_3339 import format_timestamp
-from transactions import keyset
+from partners.api.lists import MAX_LIMIT, KeysetList
+from transactions import queries
 from transactions.documents.downloads import DocumentError, DocumentProblem, file_chunks
 from transactions.documents.file_types import EXTENSIONS, UNKNOWN
-from transactions.keyset import MAX_ROWS
 from transactions.models import Document, DocumentType, DocumentWithdrawal
 from users.models import User
 
@@ -40,29 +42,24 @@ class AttachedFile(NamedTuple):
     chunks: Callable[[], Iterator[bytes]]
 
 
-def _all_rows(query: keyset.KeysetRows[Any], user: User) -> Iterator[Any]:
-    """The rows in pages. Each statement returns one more row, where the next page begins."""
-    owner = keyset.Owner(user.partner_id, user.external_id)
-    rows = query.fetch(owner, None, MAX_ROWS)
-    while rows:
-        yield from rows[: MAX_ROWS - 1]
-        following = rows[MAX_ROWS - 1 :]
-        rows = query.fetch(owner, keyset.position(following[0]), MAX_ROWS) if following else []
+def _items(rows: KeysetList, user: User) -> Iterator[dict[str, Any]]:
+    """All items of a user's list, as the API represents them, newest first."""
+    start = None
+    while pages := statements.fetch(rows.page((user.partner_id, user.external_id), start, MAX_LIMIT)):
+        [page] = pages
+        yield from orjson.loads(page.items)
+        if not page.has_more:
+            return
+        start = page.last
 
 
 def conversion_records(user: User) -> Iterator[dict[str, Any]]:
     """All conversions of a user as the API represents them, newest first."""
-    # Imported late: DRF would slow the start of every command.
-    from transactions.api.serializers import ConversionSerializer  # noqa: PLC0415
-
-    return map(ConversionSerializer().to_representation, _all_rows(keyset.CONVERSIONS, user))
+    return _items(queries.CONVERSIONS, user)
 
 
 def document_records(user: User) -> Iterator[dict[str, Any]]:
     """All documents of a user as the API represents them, newest first; those withdrawn with when, by whom and why."""
-    from transactions.api.serializers import DocumentSerializer  # noqa: PLC0415
-
-    represent = DocumentSerializer().to_representation
     withdrawals = {
         str(one.document.document_id): {
             "withdrawnAt": format_timestamp(one.created_at),
@@ -71,15 +68,13 @@ def document_records(user: User) -> Iterator[dict[str, Any]]:
         }
         for one in DocumentWithdrawal.objects.filter(document__user=user).select_related("document", "by")
     }
-    for row in _all_rows(keyset.PUBLISHED_DOCUMENTS, user):
-        yield represent(row) | withdrawals.get(row.document_id, {})
+    for item in _items(queries.PUBLISHED_DOCUMENTS, user):
+        yield item | withdrawals.get(item["documentId"], {})
 
 
 def issued_document_records(user: User) -> Iterator[dict[str, Any]]:
     """The documents of a user that were not withdrawn, as the API represents them, newest first."""
-    from transactions.api.serializers import DocumentSerializer  # noqa: PLC0415
-
-    return map(DocumentSerializer().to_representation, _all_rows(keyset.DOCUMENTS, user))
+    return _items(queries.DOCUMENTS, user)
 
 
 def document_files(user: User, request_id: str) -> Iterator[AttachedFile]:

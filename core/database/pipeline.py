@@ -9,21 +9,19 @@ import re
 import select
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from psycopg import Connection, OperationalError, adapters, errors
+from psycopg import Connection, OperationalError, errors
 from psycopg.abc import RV, PQGen
-from psycopg.adapt import AdaptersMap, PyFormat, Transformer
+from psycopg.adapt import PyFormat, Transformer
 from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
-from psycopg.types.string import TextLoader
 
 from core.database.query import Query, Result
 from core.request_context import request_context
 
 _PLACEHOLDER = re.compile(r"%s|%%")
 _OK_STATUSES = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK})
-_UTC = frozenset({b"UTC", b"Etc/UTC"})
 
 BEGIN: Query[Any] = Query("BEGIN", ())
 COMMIT: Query[Any] = Query("COMMIT", ())
@@ -83,8 +81,7 @@ class Pipeline:
         self._pgconn: PGconn = driver.pgconn
         self._poll = select.poll()
         self._poll.register(self._pgconn.socket, select.POLLIN)
-        # The keys are text and `as_text`.
-        self._statements: dict[tuple[str, bool], _PreparedStatement] = {}
+        self._statements: dict[str, _PreparedStatement] = {}
         # When the response to the present statements is due (monotonic); None: no limit.
         self._deadline: float | None = None
 
@@ -114,21 +111,14 @@ class Pipeline:
         self._statements.clear()
 
     def _prepared(self, query: Query[Any]) -> "_PreparedStatement":
-        statement = self._statements.get((query.statement, query.as_text))
+        statement = self._statements.get(query.statement)
         if statement is not None:
             return statement
-        if query.as_text:
-            self._require_utc()
         statement = _PreparedStatement(query, self._driver)
         text = statement.text
         self._checked(self._await_result(lambda: self._pgconn.send_prepare(statement.name, text)))
-        self._statements[query.statement, query.as_text] = statement
+        self._statements[query.statement] = statement
         return statement
-
-    def _require_utc(self) -> None:
-        status = self._pgconn.parameter_status
-        if status(b"TimeZone") not in _UTC or not (status(b"DateStyle") or b"").startswith(b"ISO"):
-            raise ValueError("The session needs time zone UTC and date style ISO.")
 
     def _send_together(self, bound: Sequence[tuple[bytes, Any]]) -> list[PGresult]:
         pgconn = self._pgconn
@@ -209,16 +199,6 @@ class Pipeline:
 
 
 _numbers = itertools.count(1)
-_as_text = AdaptersMap(adapters)
-for _type in ("int4", "int8", "numeric", "timestamptz", "uuid"):
-    _as_text.register_loader(_type, TextLoader)
-
-
-class _TextContext(NamedTuple):
-    """The context of psycopg's Transformer for values that are read as text."""
-
-    connection: BoundedConnection
-    adapters: AdaptersMap = _as_text
 
 
 class _PreparedStatement:
@@ -232,7 +212,7 @@ class _PreparedStatement:
         self.text = text.encode()
         self.name = b"psi_%d" % next(_numbers)
         self._formats = [PyFormat.TEXT] * (next(numbers) - 1)
-        self._transformer = Transformer(_TextContext(driver) if query.as_text else driver)
+        self._transformer = Transformer(driver)
         self._has_loaders = False
 
     def bound(self, parameters: Sequence[object]) -> tuple[bytes, Any]:

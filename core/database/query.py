@@ -20,10 +20,8 @@ class Query(NamedTuple, Generic[T]):
     """A statement, prepared once per connection, and its parameters.
 
     statement: with `%s` for each parameter, typed by its context or a cast. row: makes an object of each row.
-    as_text: return values as PostgreSQL's text.
     """
 
     statement: str
     parameters: Sequence[object]
     row: RowMaker[T] = cast("RowMaker[Any]", tuple)
-    as_text: bool = False

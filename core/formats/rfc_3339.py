@@ -16,11 +16,6 @@ def format_timestamp(value: datetime) -> str:
     return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def rfc_3339_from_text(text: str) -> str:
-    """A timestamp of a query with `as_text`, such as 2026-01-15 10:30:00.1+00, as `format_timestamp`."""
-    return f"{text[:10]}T{text[11:19]}.{text[20:-3]:0<6}Z"
-
-
 def parse_timestamp(text: str) -> datetime:
     """Parse an RFC 3339 date-time; digits beyond microseconds are cut off.
 

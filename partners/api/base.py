@@ -6,7 +6,7 @@ body, age, conflict. `dispatch` does those up to the media type, `write` idempot
 
 import time
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -21,10 +21,10 @@ from core.database import statements
 from core.database.query import Query
 from core.request_context import request_context
 from partners.api import idempotency
-from partners.api.errors import MethodNotAllowedError, NotFoundError
+from partners.api.errors import ApiError, MethodNotAllowedError, NotFoundError
 from partners.api.idempotency import KeyUse, StoredResponse
 from partners.api.json import JsonParser
-from partners.api.pagination import KeysetPagination
+from partners.api.pagination import LimitPagination
 from partners.api.request import PartnerRequest
 from partners.api.response import JsonRenderer, JsonResponse
 from partners.api.sandbox import faults
@@ -47,7 +47,7 @@ class PartnerAPIView(APIView):
     parser_classes = (JsonParser,)
     renderer_classes = (JsonRenderer,)
     # Views that read `paginator` declare it.
-    pagination_class: ClassVar[type[KeysetPagination[Any]]]
+    pagination_class: ClassVar[type[LimitPagination]]
     # HEAD and OPTIONS are not allowed unless a view has them.
     http_method_names = ["get", "post", "patch"]  # noqa: RUF012 - Django's own declaration
 
@@ -127,7 +127,7 @@ class PartnerAPIView(APIView):
     def perform_authentication(self, request: Request) -> None:
         """Authenticate now; DRF's does so through `request.user`. Raises SignatureRefusedError."""
         if request.method == "GET":
-            self.request.get_query = partial(self.get_query, **self.kwargs)
+            self.request.get_query = self._query_ahead
         authenticators: Any = request.authenticators
         for authenticator in authenticators:
             if result := authenticator.authenticate(request):
@@ -136,6 +136,13 @@ class PartnerAPIView(APIView):
                 break
         # It refers to this view: a cycle that each request would leave to the garbage collector.
         self.request.get_query = None
+
+    def _query_ahead(self, partner_id: int) -> Query[Any] | None:
+        try:
+            return self.get_query(partner_id, **self.kwargs)
+        except ApiError:
+            # `get_rows` raises it, in the order of checks.
+            return None
 
     def check_content(self) -> None:
         """Refuse a body of another media type, and a key where none is allowed. Raises ApiError."""
@@ -153,7 +160,7 @@ class PartnerAPIView(APIView):
     # --- Reads ---
 
     def get_query(self, partner_id: int, **kwargs: Any) -> Query[Any] | None:
-        """The first query; None without one, and for invalid parameters. kwargs: from the path.
+        """The first query; None without one. kwargs: from the path. Raises ApiError for invalid parameters.
 
         A GET's only reads, as it may be sent with the one for the API key. A write's is sent in its transaction: a
         lock, or a create's INSERT.
@@ -161,14 +168,14 @@ class PartnerAPIView(APIView):
         return None
 
     def get_rows(self) -> list[Any]:
-        """The rows of the query, sent now if it was not before. Raises Django's database errors."""
+        """The rows of the query, sent now if it was not before. Raises ApiError and Django's database errors."""
         if self.request.rows is None:
             query = self.get_query(self.request.user.partner_id, **self.kwargs)
             self.request.rows = statements.fetch(query) if query else []
         return self.request.rows
 
     @cached_property
-    def paginator(self) -> KeysetPagination[Any]:
+    def paginator(self) -> LimitPagination:
         """The page that the URL's query asks for. Raises BadRequestError unless that is UTF-8."""
         return self.pagination_class(self.request.parameters())
 

@@ -4,31 +4,28 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from django.http import HttpResponse
+from orjson import Fragment
 
-from partners.api.errors import BadRequestError, FieldError
+from partners.api.errors import BadRequestError, FieldError, invalid_parameter
+from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT, Page
 from partners.api.response import JsonRenderer, JsonResponse
 
-DEFAULT_LIMIT = 25
-MAX_LIMIT = 100
 NOT_A_CURSOR = "Must be a nextCursor of this list, sent back unchanged; leave it out for the first page."
 
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+", re.ASCII)
 _LIMIT = re.compile(r"0*([0-9]{1,3})")
-Start = TypeVar("Start")
 
 
-class KeysetPagination(ABC, Generic[Start]):
-    """A page of a list, by `cursor` and `limit`. start: what the cursor names; None without one.
+class LimitPagination:
+    """The first rows of a list without further pages, by `limit`.
 
-    Not DRF's BasePagination: the view's query begins at `start`, so there is no queryset to take a page of.
+    Not DRF's BasePagination: the view's query begins where the page does, so there is no queryset to take a page of.
     """
 
-    start: Start | None = None
     limit = DEFAULT_LIMIT
-    next_cursor: str | None = None
 
     def __init__(self, parameters: Mapping[str, Sequence[str]]) -> None:
         """parameters: of the URL's query. errors: what is wrong with them."""
@@ -39,14 +36,31 @@ class KeysetPagination(ABC, Generic[Start]):
         if self.errors:
             raise BadRequestError(field_errors=self.errors)
 
-    @property
-    def count(self) -> int:
-        """The number of rows to read: the page, and one that tells whether more follow."""
-        return self.limit + 1
+    def read(self, parameters: Mapping[str, Sequence[str]]) -> list[FieldError]:
+        """Read the query parameters; returns their errors."""
+        if "limit" not in parameters:
+            return []
+        text = single(parameters["limit"])
+        match = _LIMIT.fullmatch(text)
+        self.limit = int(match[1]) if match else 0
+        if 1 <= self.limit <= MAX_LIMIT:
+            return []
+        code = code_of(parameters["limit"], "range" if _WHOLE_NUMBER.fullmatch(text) else "format")
+        return [FieldError("limit", f"Must be a whole number from 1 to {MAX_LIMIT}.", code)]
+
+
+class KeysetPagination(LimitPagination, ABC):
+    """A page of a list, by `cursor` and `limit`. start: the position that the cursor names; None without one."""
+
+    start: Sequence[object] | None = None
 
     @abstractmethod
-    def parse(self, cursor: str) -> Start | None:
-        """What a cursor names; None if it is malformed."""
+    def parse(self, cursor: str) -> Sequence[object] | None:
+        """The position that a cursor names; None if it is malformed."""
+
+    @abstractmethod
+    def cursor_of(self, position: Sequence[Any]) -> str:
+        """The cursor that names a position."""
 
     def read(self, parameters: Mapping[str, Sequence[str]]) -> list[FieldError]:
         """Read the query parameters; returns their errors."""
@@ -55,41 +69,18 @@ class KeysetPagination(ABC, Generic[Start]):
             self.start = self.parse(single(parameters["cursor"]))
             if self.start is None:
                 errors.append(FieldError("cursor", NOT_A_CURSOR, code_of(parameters["cursor"], "format")))
-        if "limit" in parameters:
-            text = single(parameters["limit"])
-            match = _LIMIT.fullmatch(text)
-            self.limit = int(match[1]) if match else 0
-            if not 1 <= self.limit <= MAX_LIMIT:
-                code = code_of(parameters["limit"], "range" if _WHOLE_NUMBER.fullmatch(text) else "format")
-                errors.append(FieldError("limit", f"Must be a whole number from 1 to {MAX_LIMIT}.", code))
-        return errors
+        return errors + super().read(parameters)
 
-    def after_start(self, rows: list[Any]) -> list[Any]:
-        """The rows after the one that the cursor names, without a placeholder. Raises BadRequestError."""
-        raise NotImplementedError
-
-    def cursor_of(self, row: Any) -> str:
-        """The cursor that names a row."""
-        raise NotImplementedError
-
-    def paginate_rows(self, rows: list[Any]) -> list[Any]:
-        """The page of the first `count` rows. Raises BadRequestError for a cursor of another list.
-
-        The row of a list without rows is a placeholder, whose created_at is None.
-        """
-        if self.start is not None:
-            rows = self.after_start(rows)
-        elif rows and rows[0].created_at is None:
-            rows = []
-        if len(rows) > self.limit:
-            rows = rows[: self.limit]
-            self.next_cursor = self.cursor_of(rows[-1])
-        return rows
-
-    def get_paginated_response(self, data: Sequence[Any], head: Mapping[str, object] = {}) -> HttpResponse:
-        """The response with a page. head: fields before it, such as the user's."""
-        body = {**head, "nextCursor": self.next_cursor, "items": data}
+    def get_paginated_response(self, page: Page, head: Mapping[str, object] = {}) -> HttpResponse:
+        """The response with a page. head: fields before it, such as the user's. Raises BadRequestError."""
+        if self.start is not None and not page.has_start:
+            raise invalid_parameter("cursor", NOT_A_CURSOR)
+        body = {**head, **self.next_of(page), "items": Fragment(page.items)}
         return JsonResponse(200, JsonRenderer().render(body))
+
+    def next_of(self, page: Page) -> Mapping[str, object]:
+        """The fields that say where the list goes on."""
+        return {"nextCursor": self.cursor_of(page.last) if page.has_more else None}
 
 
 class CursorFormat:

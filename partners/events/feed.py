@@ -1,66 +1,30 @@
-"""The query of a partner's feed, oldest first: contract, section 10.
+"""The list of a partner's feed, oldest first: contract, section 10.
 
-The cost of a page does not grow with its depth. A cursor names the position of the last event of the page before.
-Positions are the partner's own, and kept in tables: a cursor reveals nothing about others, and outlives a dump.
+A cursor names the position of the last event of the page before. Positions are the partner's own, and kept in tables: a
+cursor reveals nothing about others, and outlives a dump.
 """
 
 import re
-from functools import partial
-from typing import Any, NamedTuple
 
-from psycopg.rows import RowMaker
-
-from core.database.query import Query
-from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
-
-# A page, and one that tells whether more follow.
-MAX_ROWS = MAX_LIMIT + 1
-# The same for a page of the default size.
-DEFAULT_ROWS = DEFAULT_LIMIT + 1
+from partners.api.lists import KeysetList
+from partners.models import Event
 
 _CURSOR = re.compile("[0-7][0-9a-f]{15}")
-# As in transactions/keyset.py, the inner limit is a constant and SELECT hides the start, for a generic plan.
-_STATEMENTS = {
-    most: f"""
-        SELECT feed.purged_position, feed.last_position, page.*
-          FROM partners_eventfeed feed
-          LEFT JOIN LATERAL (
-               SELECT position, event_id, type, created_at, data FROM partners_event
-                WHERE partner_id = feed.partner_id
-                      AND position > COALESCE((SELECT %s::bigint), feed.purged_position)
-                ORDER BY position LIMIT {most}) page ON true
-         WHERE feed.partner_id = %s
-         ORDER BY page.position LIMIT %s
-    """
-    for most in (DEFAULT_ROWS, MAX_ROWS)
-}
 
-
-class EventRow(NamedTuple):
-    """An event in its feed, except `data` as PostgreSQL's text; or a placeholder, whose position is None."""
-
-    purged_position: str
-    last_position: str
-    position: str
-    event_id: str
-    type: str
-    created_at: str
-    data: dict[str, Any]
-
-
-# This is EventRow._make, without a Python call for each row.
-_row: RowMaker[EventRow] = partial(tuple.__new__, EventRow)
-
-
-def query(partner_id: int, start: int | None, count: int) -> Query[EventRow]:
-    """At most `count` (up to MAX_ROWS) events of the partner after position `start`; None: from the oldest kept.
-
-    It returns no row for a partner that never had an event, and a placeholder if none follows.
-    """
-    if count > MAX_ROWS:
-        raise ValueError(f"At most {MAX_ROWS} rows can be read at once.")
-    statement = _STATEMENTS[DEFAULT_ROWS if count <= DEFAULT_ROWS else MAX_ROWS]
-    return Query(statement, (start, partner_id, count), _row, as_text=True)
+EVENTS = KeysetList(
+    table="partners_event",
+    item=Event.wire,
+    # A partner that never had an event has no feed.
+    owner="""SELECT %s::bigint AS partner_id, COALESCE(max(purged_position), 0) AS purged_position,
+                    COALESCE(max(last_position), 0) AS last_position
+               FROM partners_eventfeed WHERE partner_id = %s""",
+    of_owner="partner_id = owner.partner_id AND position > owner.purged_position",
+    key={"position": "bigint"},
+    is_oldest_first=True,
+    # The event may be purged.
+    has_start="owner.start_position <= owner.last_position",
+    shows="owner.purged_position",
+)
 
 
 def cursor_of(position: int) -> str:

@@ -10,11 +10,6 @@ from core.database.triggers import json_object
 from partners.models import EventType
 
 
-def wire_time(expression: str) -> str:
-    """The SQL of a timestamp as on the wire."""
-    return f"""to_char({expression} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
-
-
 def insert_entry(kind: EventType, *, source: str, partner: str, user: str, data: Mapping[str, str]) -> str:
     """The SQL that writes an entry of one event.
 

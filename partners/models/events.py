@@ -10,6 +10,7 @@ from django.db.models import Func, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from core.database.wire import json_members, json_text, wire_time
 from partners.models.partner import Partner
 
 
@@ -70,6 +71,12 @@ class Event(models.Model):
     created_at = models.DateTimeField(_("created at"))
     data = models.JSONField(_("data"))
     position = models.BigIntegerField(_("position"))
+
+    # The item of the feed.
+    wire = json_text(
+        '{"eventId":"%s","type":"%s","createdAt":"%s","data":%s}',
+        *("event_id", "type", wire_time("created_at"), json_members("data")),
+    )
 
     serving_privileges = ("SELECT",)
 

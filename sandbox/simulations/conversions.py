@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from core.formats.rfc_3339 import format_timestamp, rfc_3339_from_text
+from core.formats.rfc_3339 import format_timestamp
 from core.refusals import RefusedError
-from transactions import keyset
+from transactions import queries
 from transactions.imports import conversions
-from transactions.keyset import ConversionRow
 from users.models import User
 
 # A partner waits for the answer, unlike an import.
@@ -17,8 +16,8 @@ STATEMENT_SECONDS, LOCK_SECONDS = 4, 3
 OTHER_CONTENT = "A conversion with this conversionId and other content exists."
 
 
-def simulate_conversions(*, user: User, slug: str, items: Sequence[Mapping[str, Any]]) -> list[ConversionRow]:
-    """Record conversions of a sandbox user, all or none; return them in the order of the items.
+def simulate_conversions(*, user: User, slug: str, items: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Record conversions of a sandbox user, all or none; return their JSON in the order of the items.
 
     slug: of the user's partner. items: of SimulatedConversionSerializer; `conversionId` and `createdAt` may be absent.
     One that is recorded already with the same content is returned as it is.
@@ -32,8 +31,8 @@ def simulate_conversions(*, user: User, slug: str, items: Sequence[Mapping[str, 
     untimed = [item["conversionId"] for item in items if "conversionId" in item and "createdAt" not in item]
     if untimed:
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
-    stored = keyset.conversions_by_id(user.partner_id, untimed) if untimed else []
-    times = {row.conversion_id: rfc_3339_from_text(row.created_at) for row in stored}
+    stored = queries.conversions_by_id(user.partner_id, untimed) if untimed else []
+    times = {row.conversion_id: row.created_at for row in stored}
     for index, item in enumerate(items):
         conversion_id = item.get("conversionId") or f"sandbox-{uuid.uuid4()}"
         created_at = item["createdAt"].isoformat() if "createdAt" in item else times.get(conversion_id, now)
@@ -45,5 +44,5 @@ def simulate_conversions(*, user: User, slug: str, items: Sequence[Mapping[str, 
     _, other = conversions.store(rows, statement_seconds=STATEMENT_SECONDS, lock_seconds=LOCK_SECONDS)
     if other:
         raise RefusedError(f"items[{min(other)}]: {OTHER_CONTENT}")
-    rows_by_id = {row.conversion_id: row for row in keyset.conversions_by_id(user.partner_id, ids)}
-    return [rows_by_id[conversion_id] for conversion_id in ids]
+    written = {row.conversion_id: row.item for row in queries.conversions_by_id(user.partner_id, ids)}
+    return [written[conversion_id] for conversion_id in ids]

@@ -2,13 +2,12 @@
 
 import io
 from functools import cached_property
-from typing import Any
 
 import structlog
 from django.http import HttpResponse
+from orjson import Fragment
 from rest_framework import serializers
 
-from core.formats.rfc_3339 import format_timestamp
 from partners.api.errors import UnavailableError
 from partners.api.request import PartnerRequest
 from sandbox.simulations.conversions import simulate_conversions
@@ -20,26 +19,18 @@ from transactions.api.serializers import (
 )
 from transactions.documents.pdf import pdf
 from transactions.documents.publishing import StorageError, discard, publish
-from transactions.keyset import ConversionRow
 from transactions.models import Document
+from transactions.queries import document_item
 
 log = structlog.get_logger("sandbox.simulations.transactions")
 
 
 class PublishedDocumentSerializer(serializers.BaseSerializer[Document]):
-    """A new document, as DocumentSerializer shows rows of lists."""
+    """A new document as it is in the list."""
 
-    def to_representation(self, instance: Document) -> dict[str, Any]:
-        """The document on the wire."""
-        return {
-            "documentId": str(instance.document_id),
-            "createdAt": format_timestamp(instance.created_at),
-            "type": instance.type,
-            "title": instance.title,
-            "contentType": instance.content_type,
-            "sizeBytes": instance.size_bytes,
-            "sha256": bytes(instance.sha256).hex(),
-        }
+    def to_representation(self, instance: Document) -> Fragment:
+        """Its JSON."""
+        return Fragment(document_item(instance))
 
 
 class SimulatedTransactions(SandboxUserView):
@@ -52,11 +43,11 @@ class SimulatedTransactions(SandboxUserView):
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         return self.write()
 
-    def perform(self, external_id: str) -> dict[str, list[ConversionRow]]:
+    def perform(self, external_id: str) -> list[str]:
         """Record the conversions. Raises BadRequestError, NotFoundError, RefusedError."""
         user = self.get_user(external_id)
         items = self.validated().validated_data["items"]
-        return {"items": simulate_conversions(user=user, slug=self.request.user.partner_slug, items=items)}
+        return simulate_conversions(user=user, slug=self.request.user.partner_slug, items=items)
 
 
 class SimulatedDocuments(SandboxUserView):

@@ -13,7 +13,6 @@ from django.test.utils import CaptureQueriesContext
 
 from core.database import errors, statements
 from core.database.query import Query
-from core.formats.rfc_3339 import rfc_3339_from_text
 from partners.models import Partner
 from tests.support.round_trips import round_trips
 
@@ -78,24 +77,6 @@ def test_errors_are_djangos_with_an_sqlstate(
     with pytest.raises(error) as failure, transaction.atomic():
         statements.fetch_one(statement, values)
     assert errors.sqlstate(failure.value) == state
-
-
-@pytest.mark.parametrize(
-    ("setting", "value"), [("timezone", "America/Toronto"), ("timezone", "Asia/Kolkata"), ("datestyle", "SQL, DMY")]
-)
-def test_times_as_text_require_utc(db: None, setting: str, value: str) -> None:
-    connection.pipeline.forget_statements()  # type: ignore[attr-defined] # those prepared have been checked
-
-    def instant() -> list[str]:
-        return statements.fetch(
-            Query("SELECT '2026-01-15T10:30:00.1Z'::timestamptz", (), lambda row: row[0], as_text=True)
-        )
-
-    assert [rfc_3339_from_text(written) for written in instant()] == ["2026-01-15T10:30:00.100000Z"]
-    statements.run("SELECT set_config(%s, %s, true)", (setting, value))
-    connection.pipeline.forget_statements()  # type: ignore[attr-defined]
-    with pytest.raises(ValueError, match="UTC"):
-        instant()
 
 
 # --- Several in one round trip ---

@@ -1,5 +1,6 @@
 """A user's conversions and documents: contract, sections 6, 7 and 9."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
@@ -9,17 +10,12 @@ from core.database.query import Query
 from core.formats.uuids import is_uuid
 from core.streaming import TooManyStreamsError
 from partners.api.base import PartnerAPIView
-from partners.api.errors import BadRequestError, InternalError, NotFoundError, UnavailableError, invalid_parameter
-from partners.api.pagination import NOT_A_CURSOR, KeysetPagination
+from partners.api.errors import BadRequestError, InternalError, NotFoundError, UnavailableError
+from partners.api.lists import KeysetList, Page
+from partners.api.pagination import CursorFormat, KeysetPagination
 from partners.api.request import PartnerRequest
-from partners.api.serializers import RowSerializer
-from transactions import keyset
-from transactions.api.serializers import (
-    ConversionSerializer,
-    DocumentSerializer,
-)
+from transactions import queries
 from transactions.documents.downloads import DocumentError, DocumentProblem, record_download, respond
-from transactions.keyset import KeysetRows, Owner, Position, Row
 from transactions.models import Document
 from users.api.errors import external_id_errors, user_not_found
 from users.api.views import UserView
@@ -27,78 +23,58 @@ from users.api.views import UserView
 DOCUMENT_NOT_FOUND = "Document not found."
 
 
-class CursorPagination(KeysetPagination[Position]):
+CURSOR = CursorFormat(19)
+MAX_TIEBREAK = 2**63 - 1
+
+
+class CursorPagination(KeysetPagination):
     """Pages of a user's lists: contract, section 6.
 
-    Rows are never deleted but with their user, so the row that a cursor names still exists. The next page is read from
-    that row on, and a cursor without a row is not one of this list.
+    A cursor names the last row of the page before: its createdAt, and after the six fraction digits its tiebreak, which
+    is random and so reveals nothing. Rows are never deleted but with their user, so that row still exists: a cursor
+    without a row is not one of this list.
     """
 
-    def parse(self, cursor: str) -> Position | None:
-        """The position that a cursor names; None if it is malformed."""
-        return Position.parse(cursor)
+    def parse(self, cursor: str) -> tuple[str, int] | None:
+        """The createdAt and tiebreak that a cursor names; None if it is malformed."""
+        position = CURSOR.parse(cursor)
+        return position if position and position[1] <= MAX_TIEBREAK else None
 
-    @property
-    def count(self) -> int:
-        """The number of rows to read: the cursor's own, the page, and one that tells whether more follow."""
-        return self.limit + (1 if self.start is None else 2)
-
-    def after_start(self, rows: list[Row]) -> list[Row]:
-        """The rows after the cursor's own, which is the first. Raises BadRequestError for a cursor of another list."""
-        if not rows or not rows[0].created_at or keyset.position(rows[0]) != self.start:
-            raise invalid_parameter("cursor", NOT_A_CURSOR)
-        return rows[1:]
-
-    def cursor_of(self, row: Row) -> str:
-        """The cursor that names a row."""
-        return keyset.position(row).cursor()
+    def cursor_of(self, position: Sequence[Any]) -> str:
+        """The cursor that names a position."""
+        return CURSOR.write(*position)
 
 
 class UserRowList(PartnerAPIView):
-    """A list of one user's rows, newest first. A subclass names the rows and their serializer."""
+    """A list of one user's rows, newest first. A subclass names it."""
 
     pagination_class = CursorPagination
-    serializer_class: ClassVar[type[RowSerializer[Any]]]
-    rows: ClassVar[KeysetRows[Any]]
+    rows: ClassVar[KeysetList]
 
     paginator: CursorPagination
 
-    def get_query(self, partner_id: int, external_id: str) -> Query[Any] | None:  # type: ignore[override]
-        if external_id_errors(external_id) or self.paginator.errors:
-            return None
-        return self.rows.query(Owner(partner_id, external_id), self.paginator.start, self.paginator.count)
-
-    def page(self, external_id: str) -> HttpResponse:
-        """The response with the page. Raises BadRequestError and NotFoundError."""
+    def get_query(self, partner_id: int, external_id: str) -> Query[Page]:  # type: ignore[override]
         if errors := [*external_id_errors(external_id), *self.paginator.errors]:
             raise BadRequestError(field_errors=errors)
-        rows = self.get_rows()
-        if not rows:
-            raise user_not_found()
-        page = self.paginator.paginate_rows(rows)
-        items = self.serializer_class.items(page)
-        head = {"externalId": external_id, "userId": rows[0].user_id}
-        return self.paginator.get_paginated_response(items, head=head)
+        return self.rows.page((partner_id, external_id), self.paginator.start, self.paginator.limit)
+
+    def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
+        for page in self.get_rows():
+            head = {"externalId": external_id, "userId": page.owner}
+            return self.paginator.get_paginated_response(page, head)
+        raise user_not_found()
 
 
 class TransactionList(UserRowList):
     """/v1/users/{externalId}/transactions."""
 
-    serializer_class = ConversionSerializer
-    rows = keyset.CONVERSIONS
-
-    def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        return self.page(external_id)
+    rows = queries.CONVERSIONS
 
 
 class DocumentList(UserRowList):
     """/v1/users/{externalId}/documents."""
 
-    serializer_class = DocumentSerializer
-    rows = keyset.DOCUMENTS
-
-    def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        return self.page(external_id)
+    rows = queries.DOCUMENTS
 
 
 class DocumentFile(UserView):

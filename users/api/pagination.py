@@ -4,38 +4,47 @@ A cursor names the last user of a page: createdAt, with the userId's number as f
 page begins after that user, whatever its status is now. A cursor without a user is not of this list.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
-from core.formats.rfc_3339 import rfc_3339_from_text
-from partners.api.errors import FieldError, invalid_parameter
-from partners.api.pagination import NOT_A_CURSOR, CursorFormat, KeysetPagination, code_of, single
-from users.models import Status
-from users.queries import ListedUser
+from core.database.query import Query
+from partners.api.errors import FieldError
+from partners.api.lists import KeysetList, Page
+from partners.api.pagination import CursorFormat, KeysetPagination, code_of, single
+from users.models import Status, User
 
 # The highest UUID has so many digits.
 CURSOR = CursorFormat(39)
 NOT_A_STATUS = f"Must be one of: {', '.join(Status.values)}."
 
+USERS = KeysetList(
+    table="users_user",
+    item=User.wire,
+    owner="SELECT %s::bigint AS id",
+    of_owner="partner_id = owner.id",
+    key={"created_at": "timestamptz", "id": "uuid"},
+)
+USERS_OF_STATUS = replace(USERS, owner="SELECT %s::bigint AS id, %s::text AS status", is_listed="status = owner.status")
 
-class Start(NamedTuple):
-    """The last user of the page before."""
 
-    created_at: str
-    user_id: str
-
-
-class UserPagination(KeysetPagination[Start]):
-    """Reads `cursor`, `limit` and `status`, and takes a page of users."""
+class UserPagination(KeysetPagination):
+    """Reads `cursor`, `limit` and `status`."""
 
     status: str | None = None
 
-    def parse(self, cursor: str) -> Start | None:
-        """What a cursor names; None if it is malformed."""
+    def parse(self, cursor: str) -> tuple[str, UUID] | None:
+        """The createdAt and userId that a cursor names; None if it is malformed."""
         created_at, number = CURSOR.parse(cursor) or ("", -1)
-        return Start(created_at, str(UUID(int=number))) if 0 <= number < 1 << 128 else None
+        return (created_at, UUID(int=number)) if 0 <= number < 1 << 128 else None
 
-    def read(self, parameters: Any) -> list[FieldError]:
+    def cursor_of(self, position: Sequence[Any]) -> str:
+        """The cursor that names a position."""
+        created_at, user_id = position
+        return CURSOR.write(created_at, UUID(user_id).int)
+
+    def read(self, parameters: Mapping[str, Sequence[str]]) -> list[FieldError]:
         """Read the query parameters; returns their errors."""
         errors = super().read(parameters)
         if "status" in parameters:
@@ -44,12 +53,9 @@ class UserPagination(KeysetPagination[Start]):
                 errors.append(FieldError("status", NOT_A_STATUS, code_of(parameters["status"], "notAllowed")))
         return errors
 
-    def after_start(self, rows: list[ListedUser]) -> list[ListedUser]:
-        """The users after the cursor's. Raises BadRequestError where the partner has no such user."""
-        if not rows:
-            raise invalid_parameter("cursor", NOT_A_CURSOR)
-        return rows if rows[0].created_at else []
-
-    def cursor_of(self, row: ListedUser) -> str:
-        """The cursor that names a user."""
-        return CURSOR.write(rfc_3339_from_text(row.created_at), UUID(row.id).int)
+    def query(self, partner_id: int) -> Query[Page]:
+        """The query of the page. Raises BadRequestError for parameters that are not valid."""
+        self.require_valid()
+        if self.status is None:
+            return USERS.page((partner_id,), self.start, self.limit)
+        return USERS_OF_STATUS.page((partner_id, self.status), self.start, self.limit)

@@ -10,14 +10,14 @@ from rest_framework.fields import empty, get_error_detail
 
 from partners.api.errors import ApiError, UnprocessableEntityError
 from partners.api.rule_fields import RuleField, TextField
-from partners.api.serializers import Errors, InstantField, RowSerializer, StrictSerializer
+from partners.api.serializers import Errors, InstantField, StrictSerializer
 from users.api.requirement_serializers import RequirementSerializer
 from users.models import User
 from users.models.columns import PROFILE_COLUMNS, Profile
 from users.models.statuses import status_reason
 from users.profile import field_rules
 from users.profile.addresses import rules_for
-from users.queries import ListedUser, NewUser, UserSummary
+from users.queries import NewUser, UserSummary
 
 UNDER_AGE = "under_age"
 
@@ -151,18 +151,7 @@ def _is_stored_form(rule: Callable[[str], str], stored: str) -> bool:
         return False
 
 
-class ListedUserSerializer(RowSerializer[ListedUser]):
-    """A user in a list, without personal data."""
-
-    userId = serializers.UUIDField(source="id")
-    externalId = ExternalIdField(source="external_id")
-    status = serializers.CharField()
-    createdAt = InstantField(source="created_at")
-    updatedAt = InstantField(source="updated_at")
-    openRequirements = serializers.IntegerField(source="open_requirements")
-
-
-class CreatedUserSerializer(RowSerializer[NewUser]):
+class CreatedUserSerializer(serializers.Serializer[NewUser]):
     """A registered user."""
 
     userId = serializers.UUIDField(source="id")

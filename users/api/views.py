@@ -14,7 +14,7 @@ from users import queries
 from users import updates as profile
 from users.api import errors
 from users.api.pagination import UserPagination
-from users.api.serializers import CreatedUserSerializer, ListedUserSerializer, UserSerializer
+from users.api.serializers import CreatedUserSerializer, UserSerializer
 from users.queries import NewUser, StoredUser, UserSummary
 from users.requirements.requirements import with_requirements
 
@@ -71,14 +71,11 @@ class UserCollection(PartnerAPIView):
                 return None
             external_id = new_user.validated_data["external_id"]
             return profile.creation(partner_id=partner_id, external_id=external_id, profile=new_user.profile)
-        if self.paginator.errors:
-            return None
-        return queries.page(partner_id, self.paginator.status, self.paginator.start, self.paginator.count)
+        return self.paginator.query(partner_id)
 
     def get(self, request: PartnerRequest) -> HttpResponse:
-        self.paginator.require_valid()
-        page = self.paginator.paginate_rows(self.get_rows())
-        return self.paginator.get_paginated_response(ListedUserSerializer.items(page))
+        [page] = self.get_rows()
+        return self.paginator.get_paginated_response(page)
 
     def post(self, request: PartnerRequest) -> HttpResponse:
         return self.write()

@@ -17,6 +17,7 @@ from django.utils.translation import gettext_noop
 from core.database.indexes import newest_of_each_mode
 from core.database.shapes import context_shape
 from core.database.triggers import InsertEvent, UpdateEvent, append_only
+from core.database.wire import json_text, wire_time
 from core.formats.json_rules import has_visible_character
 from partners.models import Partner
 from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, basis_is_readable
@@ -91,6 +92,13 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
     # When the case began to wait for compliance: created or reopened, or answered by the partner. Null while it waits
     # for the partner, or for nobody.
     waiting_since = models.DateTimeField(_("waiting since"), db_default=Now(), null=True, editable=False)
+
+    # The item of GET /v1/users (contract, section 12).
+    wire = json_text(
+        '{"userId":"%s","externalId":%s,"status":"%s","createdAt":"%s","updatedAt":"%s","openRequirements":%s}',
+        *("id", "to_json(external_id)", "status"),
+        *(wire_time("created_at"), wire_time("updated_at"), "open_requirements"),
+    )
 
     # The serving role may not update the status, which a trigger moves, nor set the first status and the times.
     serving_privileges = (

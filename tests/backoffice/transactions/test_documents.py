@@ -128,6 +128,6 @@ def test_a_case_shows_the_latest_to_who_may_see_them(user: User) -> None:
 def test_the_evidence_pack_lists_what_the_api_lists(
     user: User, api: PartnerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("backoffice.exports.transactions.MAX_ROWS", 3)
+    monkeypatch.setattr("backoffice.exports.transactions.MAX_LIMIT", 3)
     add_documents(user, [NOON, NOON, NOON, NOON + timedelta(hours=1), NOON - timedelta(hours=1)])
     assert list(document_records(user)) == api.get("/v1/users/ada/documents").json()["items"]

@@ -19,8 +19,8 @@ from partners.webhooks.deliveries import TEST_TYPE
 from sandbox.serializers import MAX_HOURS
 from tests.support import drift
 from tests.support.client import in_process
-from transactions import keyset
 from transactions.api.serializers import MAX_ITEMS
+from transactions.api.views import CURSOR
 from transactions.documents import file_types
 from transactions.imports import lines
 from transactions.models import DocumentType
@@ -208,7 +208,7 @@ AS_IN_CODE = {
     ),
     "limit": (PARAMETERS["limit"]["schema"]["maximum"], MAX_LIMIT),
     "default limit": (PARAMETERS["limit"]["schema"]["default"], DEFAULT_LIMIT),
-    "cursor": (PARAMETERS["cursor"]["schema"]["pattern"], keyset.CURSOR.pattern),
+    "cursor": (PARAMETERS["cursor"]["schema"]["pattern"], CURSOR.pattern),
     "amount": (SCHEMAS["Money"]["properties"]["amount"]["pattern"], f"^{lines.DECIMAL.pattern.pattern}$"),
     "currency": (SCHEMAS["Money"]["properties"]["currency"]["pattern"], f"^{lines.CURRENCY.pattern.pattern}$"),
     "conversionId": (

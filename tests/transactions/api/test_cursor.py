@@ -13,11 +13,12 @@ from core.formats.rfc_3339 import parse_timestamp
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.responses import failing_fields
-from transactions.keyset import MAX_TIEBREAK, Position
+from transactions.api.views import MAX_TIEBREAK, CursorPagination
 from transactions.models import Conversion
 from users.models import User
 
 LIST = "/v1/users/ada/transactions"
+PAGINATION = CursorPagination({})
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
 
@@ -167,12 +168,13 @@ def test_another_users_cursor_is_refused(api: PartnerClient, ada: User, create_u
 
 @given(st.datetimes(min_value=datetime(1000, 1, 1)), st.integers(0, MAX_TIEBREAK))  # noqa: DTZ001 - UTC
 def test_a_position_is_read_back_from_its_cursor(moment: datetime, tiebreak: int) -> None:
-    position = Position(moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), tiebreak)
-    assert Position.parse(position.cursor()) == position
-    assert parse_timestamp(position.cursor()) == moment.replace(tzinfo=UTC)
+    position = (moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ"), tiebreak)
+    cursor = PAGINATION.cursor_of(position)
+    assert PAGINATION.parse(cursor) == position
+    assert parse_timestamp(cursor) == moment.replace(tzinfo=UTC)
 
 
 @given(st.from_regex(r"\d{4}-[01]\d-[0-3]\dT[012]\d:[0-6]\d:[0-6]\d\.\d{24,26}Z", fullmatch=True))
 def test_a_text_makes_no_position_or_that_of_which_it_is_the_cursor(text: str) -> None:
-    position = Position.parse(text)
-    assert position is None or position.cursor() == text
+    position = PAGINATION.parse(text)
+    assert position is None or PAGINATION.cursor_of(position) == text

@@ -1,0 +1,23 @@
+"""SQL of values and rows on the wire, so that PostgreSQL writes the items of lists (contract, section 6)."""
+
+
+def wire_time(expression: str) -> str:
+    """The SQL of a timestamp: RFC 3339, UTC, six fraction digits."""
+    return f"""to_char({expression} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
+
+
+def json_text(template: str, *values: str) -> str:
+    """The SQL of a JSON text, byte for byte as orjson writes it.
+
+    template: the JSON without white space, and `%s` for each value. values: SQL, none of it null. `to_json(…)` puts a
+    text in quotes and escapes it; one whose characters a constraint limits needs only the quotes.
+    """
+    pieces = zip(template.split("%s"), (*values, "''"), strict=True)
+    arguments = ", ".join(f"'{piece}', {value}" for piece, value in pieces)
+    return f"concat({arguments})"
+
+
+def json_members(column: str) -> str:
+    """The SQL of the same for a jsonb object, whose values are no objects or lists."""
+    members = f"string_agg({json_text('%s:%s', 'to_json(key)', 'value')}, ',')"
+    return f"(SELECT {json_text('{%s}', members)} FROM jsonb_each({column}))"
