@@ -48,4 +48,4 @@ def conversions_by_id(partner_id: int, conversion_ids: Sequence[str]) -> list[Re
 def document_item(document: Document) -> str:
     """A document as its list has it."""
     [(item,)] = statements.fetch_all(_DOCUMENT, (document.pk,))
-    return item
+    return str(item)

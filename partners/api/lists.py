@@ -1,7 +1,7 @@
 """The keyset query of every list of the API: contract, sections 6 and 10.
 
-PostgreSQL writes a page's items (core/database/wire.py) in one row: Python would take four times as long to read and show
-the rows. The cost of a page does not grow with its depth.
+PostgreSQL writes a page's items (core/database/wire.py) in one row: Python would take four times as long to read and
+show the rows. The cost of a page does not grow with its depth.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ class Page(NamedTuple):
     has_more: bool
     has_start: bool
     owner: Any
-    last: Sequence[Any]
+    last: tuple[Any, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +60,8 @@ class KeysetList:
 
         owner: the values of its query. start: a position.
         """
-        beginning = (_BEGINNINGS[kind] for kind in self.key.values())
-        return Query(self._statement, (*(start or beginning), limit, *owner), _page)
+        after = start or [_BEGINNINGS[kind] for kind in self.key.values()]
+        return Query(self._statement, (*after, limit, *owner), _page)
 
     @cached_property
     def _statement(self) -> str:
@@ -88,9 +88,10 @@ class KeysetList:
 
 
 def _page(row: Sequence[Any]) -> Page:
-    return Page(*row[:4], row[4:])
+    items, has_more, has_start, owner, *last = row
+    return Page(items, has_more, has_start, owner, tuple(last))
 
 
 def _last(key: Mapping[str, str]) -> str:
-    shown = {"timestamptz": wire_time, "uuid": "{}::text".format, "bigint": str}
-    return ", ".join(shown[kind](f"page.{column}") for column, kind in key.items())
+    shown = {"timestamptz": wire_time("page.{0}"), "uuid": "page.{0}::text", "bigint": "page.{0}"}
+    return ", ".join(shown[kind].format(column) for column, kind in key.items())

@@ -52,10 +52,10 @@ class LimitPagination:
 class KeysetPagination(LimitPagination, ABC):
     """A page of a list, by `cursor` and `limit`. start: the position that the cursor names; None without one."""
 
-    start: Sequence[object] | None = None
+    start: tuple[Any, ...] | None = None
 
     @abstractmethod
-    def parse(self, cursor: str) -> Sequence[object] | None:
+    def parse(self, cursor: str) -> tuple[Any, ...] | None:
         """The position that a cursor names; None if it is malformed."""
 
     @abstractmethod

@@ -151,9 +151,9 @@ def _is_stored_form(rule: Callable[[str], str], stored: str) -> bool:
         return False
 
 
-class CreatedUserSerializer(serializers.Serializer[NewUser]):
+class CreatedUserSerializer(serializers.BaseSerializer[NewUser]):
     """A registered user."""
 
-    userId = serializers.UUIDField(source="id")
-    externalId = ExternalIdField(source="external_id")
-    status = serializers.CharField()
+    def to_representation(self, instance: NewUser) -> dict[str, str]:
+        """The user on the wire."""
+        return {"userId": instance.id, "externalId": instance.external_id, "status": instance.status}

@@ -158,10 +158,10 @@ def test_events(api: PartnerClient, partner: Partner, users_of_texts: list[User]
 
 
 ANY_FIXTURE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)))
+TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 
 
-def written(expression: str, value: object) -> str:
+def written(expression: str, value: str) -> str:
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT {expression}", [value])
         [text] = cursor.fetchone() or [""]

@@ -10,7 +10,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from config.urls import api_urlpatterns
 from core.formats import uuids
-from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
+from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT
 from partners.api.rule_fields import TextField
 from partners.api.sandbox.faults import Fault
 from partners.models import EventType

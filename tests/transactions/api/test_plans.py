@@ -1,7 +1,7 @@
 """How the database answers what requests ask: by an index, in its order, and no more rows than needed."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -72,7 +72,7 @@ def plan(query: Query[Any]) -> dict[str, Any]:
     return found
 
 
-def position_of(rows: KeysetList, owner: tuple[object, ...], number: int) -> tuple[object, ...]:
+def position_of(rows: KeysetList, owner: Sequence[object], number: int) -> tuple[object, ...]:
     """The position of a row of the owner's list, from 1 to MAX_LIMIT."""
     [page] = statements.fetch(rows.page(owner, None, number))
     return tuple(page.last)
@@ -91,7 +91,7 @@ def test_a_page_is_read_from_the_index_and_no_more_than_it(
     ada: User, index: str, rows: KeysetList, number: int | None, limit: int
 ) -> None:
     owner = (ada.partner_id, ada.external_id)
-    found = plan(rows.page(owner, number and position_of(rows, owner, number), limit))
+    found = plan(rows.page(owner, position_of(rows, owner, number) if number else None, limit))
     page = page_scan(found)
     assert (page["Node Type"], page["Index Name"]) == ("Index Scan", index)
     assert "ROW(created_at, tiebreak) <" in page["Index Cond"]
@@ -136,10 +136,11 @@ def test_of_a_user_with_more_rows_than_others_no_more_than_a_page_is_read(partne
 def test_a_page_of_users_is_read_from_the_index_and_no_more_than_it(
     ada: User, plan_of: Callable[[Query[Any]], dict[str, Any]], status: Status | None, number: int | None
 ) -> None:
-    rows, index, owner = USERS, "user_of_partner", (ada.partner_id,)
+    owner: list[object] = [ada.partner_id]
+    rows, index = USERS, "user_of_partner"
     if status:
-        rows, index, owner = USERS_OF_STATUS, "user_of_partner_status", (ada.partner_id, status.value)
-    start = number and position_of(rows, owner, number)
+        rows, index, owner = USERS_OF_STATUS, "user_of_partner_status", [ada.partner_id, status.value]
+    start = position_of(rows, owner, number) if number else None
     with planning_without(*UNORDERED):
         found = plan_of(rows.page(owner, start, MAX_LIMIT))
     page = page_scan(found)
