@@ -40,7 +40,7 @@ def main() -> None:
 
 def in_one_line(error: Exception) -> str:
     """What an operator can do about an exception, or else its class and place: its text can hold anything."""
-    from partners.management.base import explained  # noqa: PLC0415 - it needs the apps
+    from core.management.base import explained  # noqa: PLC0415 - it needs the apps
 
     *_, place = (at for at in traceback.extract_tb(error.__traceback__) if "site-packages" not in at.filename)
     unexpected = f"{type(error).__name__} at {place.filename}:{place.lineno}; `--traceback` shows all of it."

@@ -1,43 +1,35 @@
-"""Webhooks as the commands show them (docs/operations.md)."""
+"""Webhooks, as commands take and show them (docs/operations.md)."""
 
-from argparse import ArgumentParser
 from collections.abc import Sequence
 from typing import Any
 
-from partners.management.base import optional_rfc_3339
+from core.management.arguments import Argument
 from partners.models import EventType, WebhookEndpoint
+from partners.webhooks.endpoints import find_endpoint
 
-SHOWN_ONCE = "The secret is shown this once and cannot be read back: hand it over safely now."
-
-
-def add_types(parser: ArgumentParser, *, default: str) -> None:
-    """Add --type, which may be repeated, and takes several values. default: what its absence means."""
-    parser.add_argument(
-        "--type",
-        action="extend",
-        nargs="*",
-        dest="types",
-        metavar="TYPE",
-        help=f"send only these types: {', '.join(EventType.values)}; without a value all of them (default: {default})",
-    )
-
-
-def add_webhook_id(parser: ArgumentParser) -> None:
-    """Add WEBHOOK_ID."""
-    parser.add_argument("webhook_id", metavar="WEBHOOK_ID", help="as list_webhooks shows it")
+ENDPOINT = Argument("endpoint", metavar="WEBHOOK_ID", find=find_endpoint, help="as list_webhooks shows it")
+DESCRIPTION = Argument("--description", metavar="TEXT", help="what it is for, up to 200 characters")
+TYPES = Argument(
+    "--type",
+    action="extend",
+    nargs="*",
+    dest="types",
+    metavar="TYPE",
+    help=f"send only these types: {', '.join(EventType.values)}; without a value all of them",
+)
 
 
 def webhook_data(endpoint: WebhookEndpoint) -> dict[str, Any]:
     """A webhook for `--json`."""
     return {
-        "webhookId": str(endpoint.pk),
+        "webhookId": endpoint.pk,
         "url": endpoint.url,
         "types": endpoint.types,
         "description": endpoint.description,
         "state": endpoint.state,
         "disabledReason": endpoint.disabled_reason or None,
-        "lastSuccessAt": optional_rfc_3339(endpoint.last_success_at),
-        "failingSince": optional_rfc_3339(endpoint.failing_since),
+        "lastSuccessAt": endpoint.last_success_at,
+        "failingSince": endpoint.failing_since,
     }
 
 

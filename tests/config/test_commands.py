@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 from django.conf import settings
 from django.core import checks
 from django.core.management import get_commands, load_command_class
+
+from core.management.base import ServiceCommand
 
 COMMANDS = [
     (app, name)
@@ -22,6 +25,19 @@ COMMANDS = [
 def test_each_argument_has_help(app: str, name: str) -> None:
     parser = load_command_class(app, name).create_parser("manage.py", name)
     assert [action.dest for action in parser._actions if not action.help] == []
+
+
+def test_an_argument_has_one_name_in_all_commands() -> None:
+    shown = defaultdict[str, set[Any]](set)
+    for app, name in COMMANDS:
+        command = load_command_class(app, name)
+        if isinstance(command, ServiceCommand):
+            for action in command.create_parser("manage.py", name)._actions:
+                flag = action.option_strings[-1] if action.option_strings else str(action.metavar)
+                if action.nargs != 0 and not action.choices:
+                    shown[flag].add(action.metavar)
+    del shown["--settings"], shown["--pythonpath"]
+    assert {flag: metavars for flag, metavars in shown.items() if len(metavars) > 1 or None in metavars} == {}
 
 
 def manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

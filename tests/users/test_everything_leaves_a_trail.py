@@ -14,9 +14,9 @@ from django.db import connection
 from pytest_django import Settings
 
 from core.database import serving_role
+from core.management.base import ServiceCommand
 from core.models import AuditEntry
 from partners.authentication import keys
-from partners.management.base import ServiceCommand
 from partners.models import Partner
 from partners.webhooks import addresses
 from tests import factories

@@ -37,7 +37,7 @@ class UnreadableError(Exception):
     """The file to be published could not be read."""
 
 
-class StorageError(Exception):
+class StorageError(RefusedError):
     """The storage of documents failed; nothing is published. The text says what to do, and names nobody."""
 
 

@@ -1,16 +1,14 @@
 """The base of commands that take NDJSON (docs/operations.md)."""
 
 import os
-import signal
 import stat
 import sys
 import time
-from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from itertools import chain, count, islice
 from pathlib import Path
-from typing import IO, Any, BinaryIO, NoReturn
+from typing import IO, BinaryIO, NoReturn
 
 from django.core.management.base import CommandError
 from django.db import DatabaseError, InterfaceError, connection
@@ -19,12 +17,13 @@ from tqdm import tqdm
 
 from core import audit
 from core.database import errors
-from partners.management.base import (
-    STATUS_OF_SIGNALS,
+from core.management.arguments import Argument
+from core.management.base import (
     Outcome,
     ServiceCommand,
     collected_signals,
     standard_input,
+    stop_for,
     translated_errors,
 )
 from transactions.imports.lines import MAX_LINE_BYTES
@@ -43,30 +42,29 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 Lines = Iterator[tuple[int, bytes]]
 
 
+REJECTS = Argument(
+    "--rejects", metavar="FILE", help="a new file for the rejected lines, each below its reason: correct and import it"
+)
+
+
+def lines_file(metavar: str) -> Argument:
+    """The file of a LinesCommand."""
+    return Argument("file", metavar=metavar, help="the file, or - for standard input")
+
+
 class LinesCommand(ServiceCommand):
-    """A command that takes NDJSON: each line is done, is unchanged as it was done before, or is rejected."""
+    """A command that takes NDJSON: each line is done, is unchanged as it was done before, or is rejected.
+
+    Its arguments are `lines_file`, REJECTS and, where it has it, DRY_RUN.
+    """
 
     # What has become of a line that was not there before, in one word.
     done = "imported"
-    metavar = "FILE"
     # So many lines are one transaction.
     batch_lines = 1
-    has_dry_run = True
-
     records_run = True
     is_dry_run = False
     rejects: IO[bytes] | None = None
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        """The file, --rejects and --dry-run."""
-        parser.add_argument("file", metavar=self.metavar, help="the file, or - for standard input")
-        parser.add_argument(
-            "--rejects",
-            metavar="FILE",
-            help="a new file for the rejected lines, each below its reason: correct and import it",
-        )
-        if self.has_dry_run:
-            parser.add_argument("--dry-run", action="store_true", help="roll each batch back: nothing is written")
 
     def store(self, lines: Sequence[tuple[int, bytes]]) -> tuple[int, Mapping[int, str]]:
         """Store a batch: how many lines are new, and why others are rejected, by number. The rest is unchanged.
@@ -75,25 +73,25 @@ class LinesCommand(ServiceCommand):
         """
         raise NotImplementedError
 
-    def perform(self, **options: Any) -> Outcome:
+    def perform(self, *, file: str, rejects: str | None, dry_run: bool = False) -> Outcome:
         """Store the lines."""
-        self.is_dry_run = options.get("dry_run", False)
+        self.is_dry_run = dry_run
         self.counts = {self.done: 0, "unchanged": 0, "rejected": 0}
         self.bytes_read = self.line = 0
         with ExitStack() as stack:
-            source = _open(options["file"], stack)
-            if options["rejects"]:
-                self.rejects = _create(options["rejects"], stack)
+            source = standard_input() if file == "-" else stack.enter_context(Path(file).open("rb"))
+            if rejects:
+                self.rejects = _create(rejects, stack)
             status = os.fstat(source.fileno())
             size = status.st_size if stat.S_ISREG(status.st_mode) else None
             # It is shown on a terminal alone, and not on Django's stderr, which is red.
             self.progress: tqdm[NoReturn] = stack.enter_context(
                 tqdm(total=size, unit="B", unit_scale=True, unit_divisor=1024, file=sys.stderr, disable=None)
             )
-            self._store_all(self._lines(source), source=Path(options["file"]).name)
+            self._store_all(self._lines(source), source=Path(file).name)
         text = f"{self._counted()}."
-        lines = [f"Dry run, nothing was written: {text}" if self.is_dry_run else text]
-        return Outcome(self.counts, lines, status=1 if self.counts["rejected"] else 0)
+        said = f"Dry run, nothing was written: {text}" if self.is_dry_run else text
+        return Outcome(self.counts, said, status=1 if self.counts["rejected"] else 0)
 
     def _store_all(self, lines: Lines, source: str) -> None:
         head = list(islice(lines, 2))
@@ -102,7 +100,7 @@ class LinesCommand(ServiceCommand):
             with translated_errors(), collected_signals() as signals:
                 for batch in self._batches(chain(head, lines)):
                     self._report(batch, *self._store_through_restarts(batch))
-                    _stop_for(signals)
+                    stop_for(signals)
         except CommandError as error:
             again = "" if self.is_dry_run else f" Run it again: lines {self.done} already are unchanged."
             ended = f"{error} The last line processed is {self.line} ({self._counted()}).{again}"
@@ -188,15 +186,6 @@ class LinesCommand(ServiceCommand):
                 yield number, line[: MAX_LINE_BYTES + 1]
 
 
-def _open(name: str, stack: ExitStack) -> BinaryIO:
-    if name == "-":
-        return standard_input()
-    try:
-        return stack.enter_context(Path(name).open("rb"))
-    except OSError as error:
-        raise CommandError(f"{name}: {error.strerror}.") from error
-
-
 def _create(name: str, stack: ExitStack) -> IO[bytes]:
     """Rejected lines hold personal data: nobody else may read the file, and no other file is overwritten."""
     try:
@@ -205,11 +194,6 @@ def _create(name: str, stack: ExitStack) -> IO[bytes]:
         raise CommandError(f"--rejects needs a new file: {name}: {error.strerror}.") from error
     # Unbuffered, so that a full disk is noticed at once.
     return stack.enter_context(open(descriptor, "wb", buffering=0))  # noqa: PTH123 - a descriptor
-
-
-def _stop_for(signals: Sequence[signal.Signals]) -> None:
-    if signals:
-        raise CommandError(f"Stopped by {signals[0].name}.", returncode=STATUS_OF_SIGNALS + signals[0])
 
 
 def _refuse_other_format(first_lines: Sequence[bytes]) -> None:

@@ -95,6 +95,8 @@ def approve(
             expected_version=expected_version,
             proposal=proposal,
         )
+        # A trigger has ended it.
+        proposal.refresh_from_db(fields=["state"])
         if note.strip():
             compliance.add_note(user=proposal.user, text=note, by=by)
     return change

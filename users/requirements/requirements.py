@@ -178,7 +178,7 @@ def not_closed(user_id: UUID | str) -> QuerySet[Any]:
     return Requirement.objects.with_state().filter(user_id=user_id, closed_at=None).order_by("created_at", "id")
 
 
-def not_closed_of_partner(partner: Partner, *, overdue: bool = False) -> QuerySet[Requirement]:
+def not_closed_of_partner(partner: Partner, *, overdue: bool = False) -> QuerySet[Any]:
     """Those of all users of a partner with their states, oldest first.
 
     overdue: only open ones whose answer was due before now.

@@ -1,79 +1,82 @@
 import json
 import re
-from argparse import ArgumentParser
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
+from functools import partial
 from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
-from django.core.management.base import CommandError
 
 from backoffice.audit.entries import detail_lines, newest_first, newest_first_about
 from core.audit import ACTIONS
 from core.formats.rfc_3339 import format_timestamp, parse_timestamp
+from core.management.arguments import Argument, number
+from core.management.base import Outcome, ServiceCommand
 from core.models import AuditEntry
-from partners.management.base import Outcome, ServiceCommand, whole_number
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
+def _time(text: str, *, days: int = 0) -> datetime:
+    """A time, or midnight of a date in the compliance time zone, so many days later. Raises ValueError."""
+    try:
+        if _DATE.fullmatch(text):
+            day = date.fromisoformat(text) + timedelta(days=days)
+            return datetime.combine(day, time(), ZoneInfo(settings.COMPLIANCE_TIME_ZONE))
+        return parse_timestamp(text)
+    except (OverflowError, ValueError):
+        raise ValueError(
+            "must be a date or an RFC 3339 date-time, such as 2026-01-31 or 2026-01-31T12:00:00Z"
+        ) from None
+
+
+def _action(text: str) -> str:
+    if text not in ACTIONS:
+        raise ValueError(f"must be one of {', '.join(sorted(ACTIONS))}")
+    return text
+
+
 class Command(ServiceCommand):
     help = "Shows who did what, newest first."
-
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--since", metavar="T", help="only what was done since then: a date, or RFC 3339 (default: all)"
-        )
-        parser.add_argument("--until", metavar="T", help="only what was done before then; of a date, until its end")
-        parser.add_argument("--limit", type=whole_number(1, 1_000_000), metavar="N", help="the newest N (default: all)")
-        parser.add_argument("--actor", metavar="NAME", help="a staff username, an operator, or a partner's slug")
-        parser.add_argument("--action", metavar="ACTION", help="only this, such as user.decided")
-        parser.add_argument(
+    arguments = (
+        Argument(
+            "--since",
+            metavar="T",
+            find=_time,
+            help="only what was done since then: a date, or RFC 3339 (default: all)",
+        ),
+        Argument(
+            "--until",
+            metavar="T",
+            find=partial(_time, days=1),
+            help="only what was done before then; of a date, until its end",
+        ),
+        number("--limit", 1, 1_000_000, "the newest N (default: all)"),
+        Argument("--actor", metavar="NAME", help="a staff username, an operator, or a partner's slug"),
+        Argument("--action", metavar="ACTION", find=_action, help="only this, such as user.decided"),
+        Argument(
             "--object",
             metavar="TEXT",
             help="whom or what: a user's externalId or userId, a staff username, a slug, a key's prefix, an id",
-        )
+        ),
+    )
 
     def perform(
         self,
         *,
-        since: str | None,
-        until: str | None,
-        actor: str | None,
-        action: str | None,
-        object: str | None,  # noqa: A002 - the option's name
+        since: datetime | None,
+        until: datetime | None,
         limit: int | None,
-        **_: Any,
+        object: str | None,  # noqa: A002 - the option's name
+        **given: Any,
     ) -> Outcome:
-        if action is not None and action not in ACTIONS:
-            raise CommandError(f"--action must be one of {', '.join(sorted(ACTIONS))}.")
-        given = {
-            "at__gte": _time("--since", since),
-            "at__lt": _time("--until", until, days=1),
-            "actor": actor,
-            "action": action,
-        }
+        given |= {"at__gte": since, "at__lt": until}
         entries = AuditEntry.objects.filter(**{name: value for name, value in given.items() if value is not None})
         found = newest_first(entries) if object is None else newest_first_about(entries, object)
         records = map(_record, islice(found, limit))
         return Outcome(_json(records), map(_line, records))
-
-
-def _time(option: str, value: str | None, *, days: int = 0) -> datetime | None:
-    """A time, or midnight of a date in the compliance time zone, so many days later. Raises CommandError."""
-    if value is None:
-        return None
-    try:
-        if _DATE.fullmatch(value):
-            day = date.fromisoformat(value) + timedelta(days=days)
-            return datetime.combine(day, time(), ZoneInfo(settings.COMPLIANCE_TIME_ZONE))
-        return parse_timestamp(value)
-    except (OverflowError, ValueError):
-        raise CommandError(
-            f"{option} must be a date or an RFC 3339 date-time, such as 2026-01-31 or 2026-01-31T12:00:00Z."
-        ) from None
 
 
 def _record(entry: AuditEntry) -> dict[str, str]:

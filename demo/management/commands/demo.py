@@ -20,10 +20,10 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
+from core.management.base import ending_signals
 from demo.people import external_id
 from demo.seeding import PARTNER, seed, summary
 from demo.walk import Walk
-from partners.management.base import ending_signals
 from users.models import User
 
 say = partial(print, flush=True)

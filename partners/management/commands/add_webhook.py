@@ -1,29 +1,28 @@
-from argparse import ArgumentParser
-from typing import Any
-
-from partners.management.base import Outcome, ServiceCommand, find_partner
-from partners.management.webhooks import SHOWN_ONCE, add_types, types_text
+from core.management.arguments import Argument
+from core.management.base import SHOWN_ONCE, Outcome, ServiceCommand
+from partners.management.partners import find_partner
+from partners.management.webhooks import DESCRIPTION, TYPES, types_text
 from partners.webhooks import endpoints
 
 
 class Command(ServiceCommand):
     help = "Adds a webhook: events are sent to its URL from now on. Its secret is shown this once."
     shows_secret = True
+    arguments = (
+        Argument("slug", metavar="SLUG", help="the partner's slug"),
+        Argument("url", metavar="URL", help="such as https://hooks.example.com/events"),
+        TYPES,
+        DESCRIPTION,
+    )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
-        parser.add_argument("url", metavar="URL", help="such as https://hooks.example.com/events")
-        add_types(parser, default="all")
-        parser.add_argument("--description", default="", help="what it is for, up to 200 characters")
-
-    def perform(self, *, slug: str, url: str, types: list[str] | None, description: str, **_: Any) -> Outcome:
+    def perform(self, *, slug: str, url: str, types: list[str] | None, description: str | None) -> Outcome:
         # It resolves a name: before the first statement, with which the transaction begins.
         checked = endpoints.checked_url(url)
         endpoint, secret = endpoints.create_endpoint(
-            partner=find_partner(slug), url=checked, types=types or (), description=description
+            partner=find_partner(slug), url=checked, types=types or (), description=description or ""
         )
         return Outcome(
-            {"webhookId": str(endpoint.pk), "url": endpoint.url, "types": endpoint.types, "secret": secret},
+            {"webhookId": endpoint.pk, "url": endpoint.url, "types": endpoint.types, "secret": secret},
             [
                 f"Webhook:  {endpoint.pk}",
                 f"URL:      {endpoint.url}",

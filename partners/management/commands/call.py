@@ -2,7 +2,7 @@ import base64
 import json
 import os
 import re
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentTypeError
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,8 +14,9 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from django.conf import settings
 from django.core.management.base import CommandError
 
+from core.management.arguments import Argument
+from core.management.base import Outcome, ServiceCommand
 from partners.authentication.signatures import NotUtf8Error, canonical_request, sign
-from partners.management.base import Outcome, ServiceCommand
 
 API_KEY, SECRET = "PSI_API_KEY", "PSI_SECRET"
 
@@ -71,27 +72,53 @@ class Client:
             raise NoResponseError(f"no response: {error or type(error).__name__}") from error
 
 
+def encode_target(text: str) -> str:
+    """Percent-encode a path with its query where needed. Raises ArgumentTypeError."""
+    if not text.startswith("/"):
+        raise ArgumentTypeError("the path must begin with a slash, such as /v1/ping")
+    target = _TO_ENCODE.sub(lambda match: b"%%%02X" % match[0][0], text.encode()).decode()
+    try:
+        path, _, query = target.partition("?")
+        canonical_request("GET", unquote_to_bytes(path), query.encode(), "", "", b"")
+    except NotUtf8Error:
+        raise ArgumentTypeError("the path and the query, percent-decoded, must be UTF-8") from None
+    return target
+
+
+def _method(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z]+", text, re.ASCII):
+        raise ArgumentTypeError("must be a method such as GET")
+    return text.upper()
+
+
+def _visible_ascii(text: str) -> str:
+    if not re.fullmatch(r"[!-~]*", text):
+        raise ArgumentTypeError("must be visible ASCII characters")
+    return text
+
+
 class Command(ServiceCommand):
     help = (
         "Signs one request, sends it, and prints status and body. Pass the key and its secret in the"
         f" environment, as {API_KEY} and {SECRET}: others can see a command line. Exit status 0 for every response."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("method", metavar="METHOD", type=_method, help="such as GET")
-        parser.add_argument(
+    arguments = (
+        Argument("method", metavar="METHOD", type=_method, help="such as GET"),
+        Argument(
             "path",
             metavar="PATH",
             type=encode_target,
             help="with the query, such as /v1/ping; percent-encoded or not",
-        )
-        parser.add_argument("--api-key", metavar="K", help=f"default: ${API_KEY}")
-        parser.add_argument("--secret", metavar="S", help=f"default: ${SECRET}")
-        parser.add_argument("--base-url", metavar="URL", help="default: HOST and PORT")
-        parser.add_argument("--data", default="", metavar="JSON", help="the body")
-        parser.add_argument(
+        ),
+        Argument("--api-key", metavar="K", help=f"default: ${API_KEY}"),
+        Argument("--secret", metavar="S", help=f"default: ${SECRET}"),
+        Argument("--base-url", metavar="URL", help="default: HOST and PORT"),
+        Argument("--data", default="", metavar="JSON", help="the body"),
+        Argument(
             "--idempotency-key", type=_visible_ascii, metavar="UUID", default="", help="sent and signed unchanged"
-        )
+        ),
+    )
 
     def perform(self, *, method: str, path: str, **options: Any) -> Outcome:
         base_url = _base_url(options["base_url"] or default_base_url())
@@ -121,19 +148,6 @@ def default_base_url() -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{settings.PORT}"
 
 
-def encode_target(text: str) -> str:
-    """Percent-encode a path with its query where needed. Raises ArgumentTypeError."""
-    if not text.startswith("/"):
-        raise ArgumentTypeError("the path must begin with a slash, such as /v1/ping")
-    target = _TO_ENCODE.sub(lambda match: b"%%%02X" % match[0][0], text.encode()).decode()
-    try:
-        path, _, query = target.partition("?")
-        canonical_request("GET", unquote_to_bytes(path), query.encode(), "", "", b"")
-    except NotUtf8Error:
-        raise ArgumentTypeError("the path and the query, percent-decoded, must be UTF-8") from None
-    return target
-
-
 def _outcome(response: Response) -> Outcome:
     data: dict[str, Any] = {"status": response.status, "headers": dict(response.headers.items())}
     status = f"{response.status} {responses.get(response.status, '')}".rstrip()
@@ -148,15 +162,3 @@ def _outcome(response: Response) -> Outcome:
     except ValueError:
         pass  # not JSON: shown unchanged
     return Outcome(data, [status, *([shown] if shown else [])])
-
-
-def _method(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z]+", text, re.ASCII):
-        raise ArgumentTypeError("must be a method such as GET")
-    return text.upper()
-
-
-def _visible_ascii(text: str) -> str:
-    if not re.fullmatch(r"[!-~]*", text):
-        raise ArgumentTypeError("must be visible ASCII characters")
-    return text

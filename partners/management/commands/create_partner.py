@@ -1,28 +1,27 @@
-from argparse import ArgumentParser
-from typing import Any
-
 from django.db import transaction
 
-from partners.management.base import Outcome, ServiceCommand
+from core.management.arguments import Argument
+from core.management.base import Outcome, ServiceCommand
+from partners.management.partners import rate_limit
 from partners.models import Mode, Partner
 
 
 class Command(ServiceCommand):
     help = "Creates a partner."
+    arguments = (
+        Argument("slug", metavar="SLUG", help="lower-case letters, digits and hyphens"),
+        Argument("--name", required=True, metavar="NAME", help="the partner's name, for staff"),
+        rate_limit("default: the service's"),
+        Argument("--sandbox", action="store_true", help="for tests, with users that are not real; for good"),
+    )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("slug", metavar="SLUG", help="lower-case letters, digits and hyphens")
-        parser.add_argument("--name", required=True, help="the partner's name, for staff")
-        parser.add_argument("--rate-limit", default="", help="such as 600/minute (default: the service's)")
-        parser.add_argument("--sandbox", action="store_true", help="for tests, with users that are not real; for good")
-
-    def perform(self, *, slug: str, name: str, rate_limit: str, sandbox: bool, **_: Any) -> Outcome:
+    def perform(self, *, slug: str, name: str, rate_limit: str | None, sandbox: bool) -> Outcome:
         mode = Mode.SANDBOX if sandbox else Mode.LIVE
-        partner = Partner(slug=slug, name=name, rate_limit=rate_limit, mode=mode)
+        partner = Partner(slug=slug, name=name, rate_limit=rate_limit or "", mode=mode)
         partner.full_clean()
         with transaction.atomic():
             partner.save(force_insert=True)
         return Outcome(
             {"slug": slug, "name": name, "mode": mode.value},
-            [f"The {mode.value} partner {slug} is created. Next: issue_api_key {slug}"],
+            f"The {mode.value} partner {slug} is created. Next: issue_api_key {slug}",
         )

@@ -1,10 +1,9 @@
 import asyncio
-from typing import Any
 
 import structlog
 from django.db import DatabaseError, InterfaceError, connections
 
-from partners.management.base import Outcome, ServiceCommand, ending_signals
+from core.management.base import Outcome, ServiceCommand, ending_signals
 from partners.webhooks.delivering import APPLICATION_NAME, Deliverer
 
 log = structlog.get_logger("partners.deliver_events")
@@ -16,7 +15,7 @@ class Command(ServiceCommand):
         " of it. Several may run side by side, on any machine."
     )
 
-    def perform(self, **_: Any) -> Outcome:
+    def perform(self) -> Outcome:
         connections.settings["default"]["OPTIONS"]["application_name"] = APPLICATION_NAME
         try:
             attempts = asyncio.run(_deliver())
@@ -26,7 +25,7 @@ class Command(ServiceCommand):
             # For the journal; systemd starts it again.
             log.critical("uncaught exception", exc_info=True)
             raise SystemExit(1) from None
-        return Outcome({"attempts": attempts}, [f"Attempts made: {attempts}."])
+        return Outcome({"attempts": attempts}, f"Attempts made: {attempts}.")
 
 
 async def _deliver() -> int:

@@ -7,7 +7,7 @@ from django.db.migrations import Migration
 from django.db.models.signals import pre_migrate
 
 from core.database import serving_role
-from partners.management.base import translated_errors
+from core.management.base import translated_errors
 
 
 def refuse_backwards(plan: list[tuple[Migration, bool]], **_signal: Any) -> None:

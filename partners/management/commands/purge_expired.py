@@ -1,12 +1,8 @@
-from argparse import ArgumentParser
-from typing import Any
-
 from core import audit
+from core.management.arguments import batch_size
+from core.management.base import Outcome, ServiceCommand
 from core.models import AuditEntry
-from partners.management.base import Outcome, ServiceCommand, whole_number
 from partners.retention import purge_expired
-
-MAX_BATCH_SIZE = 100_000
 
 
 class Command(ServiceCommand):
@@ -15,17 +11,9 @@ class Command(ServiceCommand):
         " can repeat, events and deliveries after 30 days, audit entries of what sandbox partners did by themselves"
         " after 90 days, and API keys a year after their end, in batches; safe while serving. Run it every day."
     )
+    arguments = (batch_size(100_000, default=1000),)
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--batch-size",
-            type=whole_number(1, MAX_BATCH_SIZE),
-            default=1000,
-            metavar="N",
-            help="rows in one transaction (default: 1000)",
-        )
-
-    def perform(self, *, batch_size: int, **_: Any) -> Outcome:
+    def perform(self, *, batch_size: int) -> Outcome:
         purged = purge_expired(batch_size=batch_size)
         # Last, so that monitoring sees a run that failed as none.
         audit.record(AuditEntry.COMMAND_RUN, object=self.name)
@@ -34,4 +22,4 @@ class Command(ServiceCommand):
             " webhook deliveries, {sandboxRequests} sandbox requests, {auditEntries} audit entries, {apiKeys} API keys"
             " and {events} events."
         )
-        return Outcome(purged, [text.format(**purged)])
+        return Outcome(purged, text.format(**purged))

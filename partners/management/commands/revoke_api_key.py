@@ -1,22 +1,17 @@
-from argparse import ArgumentParser
-from typing import Any
-
+from core.management.base import Outcome, ServiceCommand, plain
 from partners.authentication import keys
-from partners.management.base import Outcome, ServiceCommand, optional_rfc_3339
+from partners.management.partners import API_KEY
+from partners.models import ApiKey
 
 
 class Command(ServiceCommand):
     help = "Revokes an API key: it is refused from the next request on, for good."
+    arguments = (API_KEY,)
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("api_key", metavar="API_KEY_OR_PREFIX", help="the whole API key, or its visible prefix")
-
-    def perform(self, *, api_key: str, **_: Any) -> Outcome:
-        record = keys.find(api_key)
-        verb = "was already revoked, at" if record.revoked_at else "is revoked, since"
-        keys.revoke(record)
-        revoked_at = optional_rfc_3339(record.revoked_at)
+    def perform(self, *, api_key: ApiKey) -> Outcome:
+        verb = "was already revoked, at" if api_key.revoked_at else "is revoked, since"
+        keys.revoke(api_key)
         return Outcome(
-            {"prefix": record.prefix, "revokedAt": revoked_at},
-            [f"API key {record.prefix} of {record.partner.slug} {verb} {revoked_at}."],
+            {"prefix": api_key.prefix, "revokedAt": api_key.revoked_at},
+            f"API key {api_key.prefix} of {api_key.partner.slug} {verb} {plain(api_key.revoked_at)}.",
         )

@@ -1,29 +1,17 @@
-from argparse import ArgumentParser
 from datetime import timedelta
-from typing import Any
 
+from core.management.base import Outcome, ServiceCommand, plain
 from partners.authentication import keys
-from partners.management.base import Outcome, ServiceCommand, issued_key, optional_rfc_3339, whole_number
-
-MAX_HOURS = keys.MAX_OVERLAP // timedelta(hours=1)
+from partners.management.partners import API_KEY, issued_key, overlap_hours
+from partners.models import ApiKey
 
 
 class Command(ServiceCommand):
     help = "Issues an API key in place of another, which expires when the overlap ends."
     shows_secret = True
+    arguments = (API_KEY, overlap_hours(keys.MAX_OVERLAP, "how long both keys are in force"))
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("api_key", metavar="API_KEY_OR_PREFIX", help="the whole API key, or its visible prefix")
-        parser.add_argument(
-            "--overlap-hours",
-            type=whole_number(0, MAX_HOURS),
-            default=24,
-            metavar="N",
-            help="how long both keys are in force; 0: the old one expires at once (default: 24)",
-        )
-
-    def perform(self, *, api_key: str, overlap_hours: int, **_: Any) -> Outcome:
-        old = keys.find(api_key)
-        issued = keys.rotate(old, overlap=timedelta(hours=overlap_hours))
-        old.refresh_from_db(fields=["expires_at"])
-        return issued_key(issued, [f"Old key:  {old.prefix} expires at {optional_rfc_3339(old.expires_at)}"])
+    def perform(self, *, api_key: ApiKey, overlap_hours: int) -> Outcome:
+        issued = keys.rotate(api_key, overlap=timedelta(hours=overlap_hours))
+        api_key.refresh_from_db(fields=["expires_at"])
+        return issued_key(issued, [f"Old key:  {api_key.prefix} expires at {plain(api_key.expires_at)}"])

@@ -1,30 +1,26 @@
-from argparse import ArgumentParser
-from typing import Any
-
 from django.core.management.base import CommandError
 from django.db import transaction
 
-from partners.management.base import Outcome, ServiceCommand, find_partner
+from core.management.base import Outcome, ServiceCommand
+from partners.management.partners import PARTNER, rate_limit, switch
+from partners.models import Partner
 
 DEFAULT = "default"
 
 
 class Command(ServiceCommand):
     help = "Changes a partner's rate limit, or disables or enables it, from its next request on."
+    arguments = (
+        PARTNER,
+        rate_limit(f"or {DEFAULT} for the service's"),
+        switch(disable="refuse its requests", enable="accept its requests"),
+    )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("slug", metavar="SLUG", help="the partner's slug")
-        parser.add_argument("--rate-limit", metavar="RATE", help=f"such as 600/minute, or {DEFAULT} for the service's")
-        switch = parser.add_mutually_exclusive_group()
-        switch.add_argument("--disable", action="store_const", const=False, dest="enabled", help="refuse its requests")
-        switch.add_argument("--enable", action="store_const", const=True, dest="enabled", help="accept its requests")
-
-    def perform(self, *, slug: str, rate_limit: str | None, enabled: bool | None, **_: Any) -> Outcome:
+    def perform(self, *, partner: Partner, rate_limit: str | None, enabled: bool | None) -> Outcome:
         if rate_limit is None and enabled is None:
             raise CommandError("Nothing to change: give --rate-limit, --disable or --enable.")
         if rate_limit == "":  # probably a shell's unset variable
             raise CommandError(f"--rate-limit is empty: give a rate such as 600/minute, or {DEFAULT}.")
-        partner = find_partner(slug)
         changed = []
         if rate_limit is not None:
             partner.rate_limit = "" if rate_limit == DEFAULT else rate_limit
@@ -39,5 +35,5 @@ class Command(ServiceCommand):
         state = "enabled" if partner.enabled else "disabled: its requests are refused"
         return Outcome(
             {"slug": partner.slug, "name": partner.name, "enabled": partner.enabled, "rateLimit": rate},
-            [f"Partner {partner.slug} is {state}. Rate limit: {rate}{'' if partner.rate_limit else ' (default)'}."],
+            f"Partner {partner.slug} is {state}. Rate limit: {rate}{'' if partner.rate_limit else ' (default)'}.",
         )

@@ -23,7 +23,7 @@ from psycopg.conninfo import conninfo_to_dict
 from config.embedded.server import SUPERUSER
 from core.database import serving_role
 from core.database.errors import connection_refusal
-from partners.management.base import ending_signals, unreachable
+from core.management.base import ending_signals, unreachable
 from partners.models import ApiKey, Partner
 from tests import factories
 from tests.conftest import database_url
@@ -162,7 +162,7 @@ def test_a_secret_that_cannot_be_shown_is_not_made(
     before = list(partner.api_keys.values_list("pk", "expires_at"))
     argument = partner.slug if command == "issue_api_key" else partner.api_keys.get().prefix
     # It would be that of the tests.
-    monkeypatch.setattr("partners.management.base.os.dup2", lambda *_: None)
+    monkeypatch.setattr("core.management.base.os.dup2", lambda *_: None)
     full = Mock(writelines=Mock(side_effect=OSError(28, "No space left on device")))
     with pytest.raises(CommandError, match="cannot be written: No space left on device"):
         call_command(command, argument, stdout=full)

@@ -83,7 +83,7 @@ def test_an_unknown_partner_is_one_line(command: tuple[str, ...]) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("slug", ["\udcff", "a\0b"])
 def test_bytes_that_are_no_text_are_one_line(slug: str) -> None:
-    assert refusal("set_partner", slug, "--enable") == "slug is not text in UTF-8."
+    assert refusal("set_partner", slug, "--enable") == "partner is not text in UTF-8."
 
 
 def test_partners_are_listed_with_their_keys_in_force(partner: Partner) -> None:
@@ -112,7 +112,7 @@ def test_a_database_that_does_not_answer_is_one_line(partner: Partner, monkeypat
     def fail(*_: object, **__: object) -> None:
         raise OperationalError("connection refused\nIs the server running?")
 
-    monkeypatch.setattr("partners.management.base.Partner.objects.get", fail)
+    monkeypatch.setattr("partners.management.partners.Partner.objects.get", fail)
     assert refusal("set_partner", partner.slug, "--enable").startswith("The database cannot be reached")
 
 

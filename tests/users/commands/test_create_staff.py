@@ -5,8 +5,8 @@ from django.contrib.auth import authenticate
 from django.contrib.auth.models import Group
 from pytest_django import Settings
 
+from core.management.base import operator
 from core.models import AuditEntry
-from partners.management.base import operator
 from tests.support.commands import outcome, printed, refusal, run
 from users.models import Staff
 from users.staff.roles import ROLES

@@ -1,17 +1,15 @@
 import signal
 import sys
-from argparse import ArgumentParser
 from collections.abc import Sequence
-from typing import Any
 from uuid import UUID
 
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
 from core.database import serving_role
-from partners.management.base import STATUS_OF_SIGNALS, Outcome, ServiceCommand, collected_signals, whole_number
+from core.management.base import Outcome, ServiceCommand, collected_signals, stop_for
 from transactions.documents.erased_files import delete_files
-from users.management.base import MAX_USERS
+from users.management.base import confirm
 from users.records import erasures
 from users.records.retention import erase
 
@@ -26,15 +24,9 @@ class Command(ServiceCommand):
         " OWNER_DATABASE_URL."
     )
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--confirm",
-            type=whole_number(0, MAX_USERS),
-            metavar="N",
-            help="the number of users that would be erased, as the rehearsal says it",
-        )
+    arguments = (confirm("as it says without; any other is refused"),)
 
-    def perform(self, *, confirm: int | None, **options: Any) -> Outcome:
+    def perform(self, *, confirm: int | None) -> Outcome:
         self.owner = serving_role.owner_alias()
         found = erasures.approved(using=self.owner)
         due = found.due
@@ -43,21 +35,14 @@ class Command(ServiceCommand):
         if not_due := found.approved - found.held - len(due):
             text += f", {not_due} not due any more"
         if confirm is None:
-            return Outcome(
-                {**counts, "erased": 0},
-                [f"Nothing was erased. {text}. To erase {len(due)}: --confirm {len(due)}"],
-            )
+            said = f"Nothing was erased. {text}. To erase {len(due)}: --confirm {len(due)}"
+            return Outcome({**counts, "erased": 0}, said)
         if confirm != len(due):
             raise CommandError(f"Not {confirm} but {len(due)} would be erased now: nothing was erased.")
         with collected_signals() as signals:
             erased, left = self._erase(due, signals)
         ended = f"{erased} of {len(due)} were erased"
-        if signals:
-            number = signals[0]
-            raise CommandError(
-                f"Stopped by {number.name}: {ended}. Run it again for the others.",
-                returncode=STATUS_OF_SIGNALS + number,
-            )
+        stop_for(signals, f": {ended}. Run it again for the others")
         if left:
             raise CommandError(f"{ended}; {left} files could not be deleted: run it again once the storage works.")
         lines = [f"{text}; {erased} erased."]

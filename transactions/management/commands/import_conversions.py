@@ -1,8 +1,9 @@
 from collections.abc import Sequence
 
+from core.management.arguments import DRY_RUN
 from transactions.imports.conversions import parse_conversion, store
 from transactions.imports.lines import LineError
-from transactions.management.importing import LinesCommand
+from transactions.management.importing import REJECTS, LinesCommand, lines_file
 
 
 class Command(LinesCommand):
@@ -11,6 +12,7 @@ class Command(LinesCommand):
         " Exit status 1 if any line was rejected or the import could not be finished."
     )
 
+    arguments = (lines_file("FILE"), REJECTS, DRY_RUN)
     batch_lines = 5000
 
     def store(self, lines: Sequence[tuple[int, bytes]]) -> tuple[int, dict[int, str]]:

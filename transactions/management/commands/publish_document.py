@@ -1,67 +1,65 @@
-from argparse import ArgumentParser
 from contextlib import nullcontext
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 
-from partners.management.base import Outcome, ServiceCommand, standard_input
+from core.management.arguments import Argument
+from core.management.base import Outcome, ServiceCommand, standard_input
 from transactions.documents.file_types import EXTENSIONS, UNKNOWN, content_type_of
-from transactions.documents.publishing import Replacement, StorageError, UnreadableError, publish
+from transactions.documents.publishing import Replacement, UnreadableError, publish
 from transactions.documents.withdrawing import find_document
 from transactions.imports.lines import LineError, created_at_of
-from transactions.models import DocumentType
-from users.management.base import add_user, find_user
-from users.staff.staff import acting_staff
+from transactions.models import Document, DocumentType
+from users.management.base import USER, by
+from users.models import Staff
+
+
+def _created_at(text: str) -> datetime:
+    try:
+        return created_at_of(text)
+    except LineError as error:
+        raise ValueError(error.problem) from None
 
 
 class Command(ServiceCommand):
     help = "Store a file and list it among a user's documents. Each run publishes another document."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        add_user(parser)
-        parser.add_argument("file", metavar="FILE", help="the file, or - for standard input")
-        parser.add_argument("--type", required=True, choices=DocumentType.values, help="the document's type")
-        parser.add_argument("--title", required=True, help="the document's title, up to 200 characters")
-        parser.add_argument("--content-type", choices=sorted(EXTENSIONS), help="by the extension of FILE by default")
-        parser.add_argument("--created-at", metavar="T", help="when it was issued, in RFC 3339; now by default")
-        parser.add_argument(
-            "--replace", metavar="DOCUMENT_ID", help="a document of the user to withdraw together with it"
-        )
-        parser.add_argument("--reason", help="why that document is withdrawn; stored permanently")
-        parser.add_argument(
-            "--by", metavar="STAFF_USERNAME", help="who withdraws it: an active account that may decide"
-        )
+    arguments = (
+        USER,
+        Argument("file", metavar="FILE", help="the file, or - for standard input"),
+        Argument("--type", required=True, choices=DocumentType.values, dest="kind", help="the document's type"),
+        Argument("--title", required=True, metavar="TEXT", help="the document's title, up to 200 characters"),
+        Argument("--content-type", choices=sorted(EXTENSIONS), help="by the extension of FILE by default"),
+        Argument("--created-at", metavar="T", find=_created_at, help="when it was issued, in RFC 3339 (default: now)"),
+        Argument(
+            "--replace",
+            metavar="DOCUMENT_ID",
+            find=find_document,
+            help="a document of the user to withdraw together with it",
+        ),
+        Argument("--reason", metavar="TEXT", help="why that document is withdrawn; stored permanently"),
+        by("who withdraws it: an active account that may decide", required=False),
+    )
 
-    def perform(self, **options: Any) -> Outcome:
-        slug, external_id, name = options["slug"], options["external_id"], options["file"]
-        content_type = _content_type(name, options["content_type"])
-        user = find_user(slug, external_id)
+    def perform(
+        self, *, file: str, replace: Document | None, reason: str | None, by: Staff | None, **document: Any
+    ) -> Outcome:
+        content_type = _content_type(file, document.pop("content_type"))
         try:
-            created_at = created_at_of(options["created_at"]) if options["created_at"] is not None else None
-        except LineError as error:
-            raise CommandError(f"--created-at {error.problem}.") from None
-        replacement = _replacement(options["replace"], options["reason"], options["by"])
-        try:
-            with nullcontext(standard_input()) if name == "-" else Path(name).open("rb") as source:
-                document = publish(
-                    user=user,
+            with nullcontext(standard_input()) if file == "-" else Path(file).open("rb") as source:
+                published = publish(
+                    **document,
                     source=source,
-                    kind=DocumentType(options["type"]),
-                    title=options["title"],
                     content_type=content_type,
-                    created_at=created_at,
-                    replacement=replacement,
+                    replacement=_replacement(replace, reason, by),
                 )
         except UnreadableError as error:
-            raise CommandError(f"{name}: {error}") from error
-        except StorageError as error:
-            raise CommandError(str(error)) from error
-        except OSError as error:
-            raise CommandError(f"{name}: {error.strerror}") from error
+            raise CommandError(f"{file}: {error}") from error
         return Outcome(
-            {"documentId": str(document.document_id)},
-            [f"Published {document.document_id}: {document.size_bytes} bytes of {document.content_type}."],
+            {"documentId": published.document_id},
+            f"Published {published.document_id}: {published.size_bytes} bytes of {published.content_type}.",
         )
 
 
@@ -72,9 +70,9 @@ def _content_type(name: str, given: str | None) -> str:
     return given or named
 
 
-def _replacement(document_id: str | None, reason: str | None, by: str | None) -> Replacement | None:
-    if (document_id, reason, by) == (None, None, None):
+def _replacement(document: Document | None, reason: str | None, by: Staff | None) -> Replacement | None:
+    if document is None and reason is None and by is None:
         return None
-    if document_id is None or reason is None or by is None:
+    if document is None or reason is None or by is None:
         raise CommandError("--replace, --reason and --by belong together.", returncode=2)
-    return Replacement(document=find_document(document_id), by=acting_staff(by), reason=reason)
+    return Replacement(document=document, by=by, reason=reason)

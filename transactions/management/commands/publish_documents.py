@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from django.core.exceptions import ValidationError
-from django.core.management.base import CommandError
 
 from core.formats.json_rules import choice, text
+from core.management.base import Outcome
 from core.refusals import RefusedError
 from partners.models import Partner
 from transactions.documents.file_types import content_type_of
 from transactions.documents.publishing import StorageError, UnreadableError, digest_of, publish
 from transactions.imports.conversions import UNKNOWN_PARTNER, UNKNOWN_USER
 from transactions.imports.lines import LineError, created_at_of, external_id_of, json_rule, parse_record, slug_of
-from transactions.management.importing import LinesCommand
+from transactions.management.importing import REJECTS, LinesCommand, lines_file
 from transactions.models import TITLE_LENGTH, Document, DocumentType
 from users.models import User
 
@@ -28,26 +28,26 @@ class Command(LinesCommand):
         " could not be finished."
     )
 
+    arguments = (lines_file("MANIFEST"), REJECTS)
     done = "published"
-    metavar = "MANIFEST"
-    has_dry_run = False
 
-    def perform(self, **options: Any) -> Any:
-        self.folder = Path(options["file"]).parent.resolve()
-        return super().perform(**options)
+    def perform(self, *, file: str, **options: Any) -> Outcome:
+        self.folder = Path(file).parent.resolve()
+        return super().perform(file=file, **options)
 
     def store(self, lines: Sequence[tuple[int, bytes]]) -> tuple[int, dict[int, str]]:
         [(number, line)] = lines
         try:
             is_new = _publish(self.folder, parse_record(line, _RULES, optional={"createdAt"}))
+        except StorageError:
+            # It would refuse each line.
+            raise
         except ValidationError as error:
             return 0, {number: " ".join(error.messages)}
         except UnreadableError as error:
             return 0, {number: f"file {error}"}
         except (LineError, RefusedError) as error:
             return 0, {number: str(error)}
-        except StorageError as error:
-            raise CommandError(str(error)) from error
         return int(is_new), {}
 
 

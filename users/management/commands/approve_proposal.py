@@ -1,35 +1,19 @@
-from argparse import ArgumentParser
+from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
-from django.core.management.base import CommandError
-
-from partners.management.base import Outcome, ServiceCommand
+from core.management.arguments import row_id
 from users.decisions import proposals
-from users.management.base import acting_on, add_by, add_take_over, uuid_argument
-from users.models import Proposal, ProposalState
-from users.staff.staff import acting_staff
+from users.management.base import NOTE, TAKE_OVER, CaseCommand, by
+from users.models import Proposal
 
 
-class Command(ServiceCommand):
+class Command(CaseCommand):
     help = "Approves another person's proposal: the user's status moves."
+    arguments = (row_id("proposal_id", "PROPOSAL_ID"), by("the second of two people"), NOTE, TAKE_OVER)
+    rule = staticmethod(proposals.approve)
+    data = {"status": "result.to_status", "state": "result.proposal.state"}
+    text = "Approved: {result.from_status} → {status}."
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "proposal", metavar="PROPOSAL_ID", type=uuid_argument, help="as propose_user_status shows it"
-        )
-        add_by(parser, "the second of two people")
-        parser.add_argument("--note", default="", metavar="TEXT", help="for staff, stored permanently")
-        add_take_over(parser)
-
-    def perform(self, *, proposal: Any, by: str, note: str, take_over: bool, **_: Any) -> Outcome:
-        staff = acting_staff(by)
-        try:
-            user_id = Proposal.objects.get(pk=proposal).user_id
-            with acting_on(user_id, by=staff, take_over=take_over):
-                change = proposals.approve(proposal_id=proposal, by=staff, note=note)
-        except Proposal.DoesNotExist:
-            raise CommandError("Proposal not found.") from None
-        return Outcome(
-            {"status": change.to_status, "state": ProposalState.APPROVED.value},
-            [f"Approved: {change.from_status} → {change.to_status}."],
-        )
+    def user_id(self, options: Mapping[str, Any]) -> UUID:
+        return Proposal.objects.get(pk=options["proposal_id"]).user_id

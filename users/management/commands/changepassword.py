@@ -5,7 +5,7 @@ from django.db.models.signals import post_save
 
 from core import audit
 from core.database import history_context
-from partners.management.base import operator, translated_errors
+from core.management.base import operator, translated_errors
 from users.models import Staff
 from users.staff_login.sign_ins import PASSWORD_CHANGED
 

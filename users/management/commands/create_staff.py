@@ -1,9 +1,7 @@
-from argparse import ArgumentParser
-from typing import Any
-
 from django.conf import settings
 
-from partners.management.base import Outcome, ServiceCommand
+from core.management.arguments import Argument, OneOf
+from core.management.base import Outcome, ServiceCommand
 from users.staff.roles import ROLES
 from users.staff.staff import create_emergency_staff, create_invited_staff, create_staff
 from users.staff_login import invitations
@@ -13,18 +11,21 @@ class Command(ServiceCommand):
     help = "Creates a staff account and prints, once, its one-time password and an invitation link."
     shows_secret = True
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("username", metavar="USERNAME", help="the login name")
-        parser.add_argument("--email", required=True, help="for people; no mail is sent to it")
-        access = parser.add_mutually_exclusive_group(required=True)
-        access.add_argument("--role", choices=list(ROLES), help="the permissions of the account")
-        access.add_argument(
-            "--emergency",
-            action="store_true",
-            help="a superuser with a password, also while STAFF_PASSWORD_LOGIN is false",
-        )
+    arguments = (
+        Argument("username", metavar="USERNAME", help="the login name"),
+        Argument("--email", required=True, metavar="E", help="for people; no mail is sent to it"),
+        OneOf(
+            Argument("--role", choices=list(ROLES), help="the permissions of the account"),
+            Argument(
+                "--emergency",
+                action="store_true",
+                help="a superuser with a password, also while STAFF_PASSWORD_LOGIN is false",
+            ),
+            required=True,
+        ),
+    )
 
-    def perform(self, *, username: str, email: str, role: str | None, **_: Any) -> Outcome:
+    def perform(self, *, username: str, email: str, role: str | None, **_emergency: bool) -> Outcome:
         if role is None:
             staff, password = create_emergency_staff(username=username, email=email)
             role = "superuser"
@@ -35,7 +36,7 @@ class Command(ServiceCommand):
             line = f"Staff account {staff.username} was created with the role {role}: its owner signs in with"
             return Outcome(
                 {"username": staff.username, "password": None, "role": role, "invitationUrl": None},
-                [f"{line} {settings.STAFF_OIDC_NAME}, by the address {staff.email}."],
+                f"{line} {settings.STAFF_OIDC_NAME}, by the address {staff.email}.",
             )
         url = invitations.public_link(staff)
         return Outcome(

@@ -3,7 +3,7 @@ from typing import Any
 from django.contrib.auth.management.commands import createsuperuser
 
 from core.database import history_context
-from partners.management.base import operator, translated_errors
+from core.management.base import operator, translated_errors
 
 
 class Command(createsuperuser.Command):

@@ -1,21 +1,14 @@
-from argparse import ArgumentParser
-from typing import Any
-
-from partners.management.base import Outcome, ServiceCommand
-from users.management.base import ERASER, add_by, add_user, find_user
+from core.management.arguments import reason
+from core.management.base import Outcome, ServiceCommand
+from users.management.base import ERASER, USER, by
+from users.models import Staff, User
 from users.records.holds import place_hold
-from users.staff.staff import acting_staff
 
 
 class Command(ServiceCommand):
     help = "Keeps a user's records, whatever the clock of their retention says, until another person releases the hold."
+    arguments = (USER, reason("stored with the user's records"), by(ERASER))
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        add_user(parser)
-        parser.add_argument("--reason", required=True, help="stored with the user's records")
-        add_by(parser, ERASER)
-
-    def perform(self, *, slug: str, external_id: str, reason: str, by: str, **_: Any) -> Outcome:
-        user = find_user(slug, external_id)
-        hold = place_hold(user_id=user.pk, by=acting_staff(by), reason=reason)
-        return Outcome({"holdId": str(hold.pk)}, [f"User {external_id} of {slug} is held: {hold.pk}."])
+    def perform(self, *, user: User, reason: str, by: Staff) -> Outcome:
+        hold = place_hold(user_id=user.pk, reason=reason, by=by)
+        return Outcome({"holdId": hold.pk}, f"User {user.external_id} of {user.partner.slug} is held: {hold.pk}.")

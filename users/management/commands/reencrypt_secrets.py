@@ -1,13 +1,11 @@
-from argparse import ArgumentParser
 from collections.abc import Iterator
-from typing import Any
 
+from core.management.arguments import DRY_RUN, batch_size
+from core.management.base import Outcome, ServiceCommand
 from partners.authentication.reencryption import API_KEYS, WEBHOOKS, Count, reencrypt
-from partners.management.base import Outcome, ServiceCommand, whole_number
 from users.staff_login.factors import SECOND_FACTORS
 
 ENCRYPTED_COLUMNS = (API_KEYS, WEBHOOKS, SECOND_FACTORS)
-MAX_BATCH_SIZE = 10_000
 
 
 class Command(ServiceCommand):
@@ -15,20 +13,10 @@ class Command(ServiceCommand):
         "Re-encrypts stored secrets under the first of SECRETS_ENCRYPTION_KEYS, in batches; safe while serving, and"
         " safe to repeat. Exit status 1 if a secret is under no present key."
     )
-
     records_run = True
+    arguments = (DRY_RUN, batch_size(10_000, default=100))
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="only count; change nothing")
-        parser.add_argument(
-            "--batch-size",
-            type=whole_number(1, MAX_BATCH_SIZE),
-            default=100,
-            metavar="N",
-            help="rows locked and written in one transaction (default: 100)",
-        )
-
-    def perform(self, *, dry_run: bool, batch_size: int, **_: Any) -> Outcome:
+    def perform(self, *, dry_run: bool, batch_size: int) -> Outcome:
         counts = {column.key: reencrypt(column, batch_size=batch_size, dry_run=dry_run) for column in ENCRYPTED_COLUMNS}
         unreadable = [name for count in counts.values() for name in count.unreadable]
         for name in unreadable:

@@ -1,45 +1,24 @@
-from argparse import ArgumentParser
-from typing import Any
-
-from core.formats.rfc_3339 import format_timestamp
-from partners.management.base import Outcome, ServiceCommand, table, whole_number
-from users.records.retention import DueUser, due_users
-
-MAX_DAYS = 36_600
+from core.management.arguments import number
+from core.management.base import Outcome, ServiceCommand, table
+from users.records.retention import due_users
 
 
 class Command(ServiceCommand):
     help = "Lists the users whose records are due for erasure, or will be within N days, oldest first."
+    arguments = (number("--within-days", 0, 36_600, "those too that will be due within so many days", default=0),)
 
-    def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument(
-            "--within-days",
-            type=whole_number(0, MAX_DAYS),
-            default=0,
-            metavar="N",
-            help="those too that will be due within so many days (default: 0)",
-        )
-
-    def perform(self, *, within_days: int, **_: Any) -> Outcome:
+    def perform(self, *, within_days: int) -> Outcome:
         users = due_users(within_days=within_days)
+        rows = [
+            {
+                "partner": user.partner,
+                "externalId": user.external_id,
+                "userId": user.user_id,
+                "dueAt": user.due_at,
+                "held": user.held,
+            }
+            for user in users
+        ]
         held = sum(user.held for user in users)
-        rows = [(one.partner, one.external_id, one.user_id, *_when(one)) for one in users]
-        headings = ("PARTNER", "USER", "USER ID", "DUE SINCE", "HELD")
-        return Outcome(
-            {"due": len(users), "held": held, "users": [_data(user) for user in users]},
-            [*(table(headings, rows) if rows else []), f"{len(users)} due, {held} of them held."],
-        )
-
-
-def _when(user: DueUser) -> tuple[str, str]:
-    return format_timestamp(user.due_at), "held" if user.held else ""
-
-
-def _data(user: DueUser) -> dict[str, Any]:
-    return {
-        "partner": user.partner,
-        "externalId": user.external_id,
-        "userId": str(user.user_id),
-        "dueAt": format_timestamp(user.due_at),
-        "held": user.held,
-    }
+        data = {"due": len(rows), "held": held, "users": rows}
+        return Outcome(data, [*table(rows), f"{len(rows)} due, {held} of them held."])

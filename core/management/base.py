@@ -3,28 +3,33 @@
 import json
 import os
 import pwd
+import re
 import signal
 import sys
-from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
-from types import FrameType
+from operator import attrgetter
+from string import Formatter
+from types import FrameType, SimpleNamespace
 from typing import Any, BinaryIO, NamedTuple
+from uuid import UUID
 
-from django.core.exceptions import NON_FIELD_ERRORS, ImproperlyConfigured, ValidationError
+from django.apps import apps
+from django.core.exceptions import NON_FIELD_ERRORS, ImproperlyConfigured, ObjectDoesNotExist, ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, InterfaceError, transaction
+from django.utils.text import capfirst
 
 from core import audit
 from core.database import errors, history_context
-from core.formats.rates import parse_whole_number
 from core.formats.rfc_3339 import format_timestamp
+from core.management.arguments import Argument
 from core.models import AuditEntry
 from core.refusals import RefusedError
-from partners.authentication.keys import IssuedKey
-from partners.models import ApiKey, Partner, WebhookEndpoint
 
+# The last line of a command that makes a secret.
+SHOWN_ONCE = "Secrets are shown this once and cannot be read back: hand them over safely now."
 # A shell adds the signal's number to it.
 STATUS_OF_SIGNALS = 128
 # The keys are SQLSTATEs.
@@ -42,19 +47,30 @@ _REFUSALS = {
 class Outcome(NamedTuple):
     """The result of a command.
 
-    data: for `--json`, or the lines of a JSON object that is long. lines: for people. status: the exit status.
+    data: for `--json`, or the lines of a JSON object that is long. text: for people, or its lines. status: the exit
+    status.
     """
 
     data: Mapping[str, Any] | Iterator[str]
-    lines: Iterable[str]
+    text: str | Iterable[str]
     status: int = 0
 
 
 class ServiceCommand(BaseCommand):
-    """A command that prints its outcome as text or as one JSON object."""
+    """A command that prints its outcome as text or as one JSON object.
+
+    It has a `perform`, or only says which rule it calls, and what of the result it prints.
+    """
 
     # Checked at the start of the service, not before each command.
     requires_system_checks = ()
+    arguments: Sequence[Argument] = ()
+    # Called with the arguments by name.
+    rule: Callable[..., Any]
+    # The names of `--json`, and where their values are: in an argument, by its name, or in the rule's `result`.
+    data: Mapping[str, str]
+    # For people: a format of the data, the arguments and the result.
+    text: str
     # Whether the outcome has a secret that is not shown again.
     shows_secret = False
     # Whether the run itself has a line in the audit log: of commands that change rows without a line of their own.
@@ -66,9 +82,16 @@ class ServiceCommand(BaseCommand):
         parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object")
         return parser
 
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Add the arguments."""
+        for argument in self.arguments:
+            argument.add_to(parser)
+
     def perform(self, *args: Any, **options: Any) -> Outcome:
         """Do the work. Raises CommandError with one line, or an exception that `handle` translates."""
-        raise NotImplementedError
+        known = SimpleNamespace(**options, result=self.rule(**options))
+        data = {name: attrgetter(path)(known) for name, path in self.data.items()}
+        return Outcome(data, _PlainFormatter().vformat(self.text, (), vars(known) | data))
 
     @property
     def name(self) -> str:
@@ -91,22 +114,29 @@ class ServiceCommand(BaseCommand):
         ):
             if self.records_run and not options.get("dry_run"):
                 audit.record(AuditEntry.COMMAND_RUN, object=self.name)
-            outcome = self.perform(**options)
-            data = outcome.data
-            as_json = [json.dumps(data)] if isinstance(data, Mapping) else data
-            lines = as_json if options["as_json"] else outcome.lines
-            try:
-                self.stdout.writelines(f"{line}\n" for line in lines)
-                self.stdout.flush()
-            except OSError as error:
-                is_pipe = isinstance(error, BrokenPipeError) and not self.shows_secret
-                # What is left in the buffer would fail again when the process ends.
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-                # The next program of a pipe, such as `head`, has read enough.
-                if not is_pipe:
-                    raise CommandError(f"Standard output cannot be written: {error.strerror}.") from error
+            values: dict[str, Any] = {}
+            for argument in self.arguments:
+                values |= argument.values(options)
+            outcome = self.perform(**values)
+            self._print(outcome, as_json=options["as_json"])
         if outcome.status:
             raise SystemExit(outcome.status)
+
+    def _print(self, outcome: Outcome, *, as_json: bool) -> None:
+        data, text = outcome.data, outcome.text
+        lines = [text] if isinstance(text, str) else text
+        if as_json:
+            lines = [json.dumps(data, default=plain)] if isinstance(data, Mapping) else data
+        try:
+            self.stdout.writelines(f"{line}\n" for line in lines)
+            self.stdout.flush()
+        except OSError as error:
+            is_pipe = isinstance(error, BrokenPipeError) and not self.shows_secret
+            # What is left in the buffer would fail again when the process ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            # The next program of a pipe, such as `head`, has read enough.
+            if not is_pipe:
+                raise CommandError(f"Standard output cannot be written: {error.strerror}.") from error
 
 
 def operator() -> str:
@@ -136,8 +166,12 @@ def explained(error: Exception) -> str:
         return _one_line(error)
     if isinstance(error, (CommandError, ImproperlyConfigured, RefusedError)):
         return str(error)
-    if isinstance(error, (ApiKey.DoesNotExist, WebhookEndpoint.DoesNotExist)):
-        return "API key not found." if isinstance(error, ApiKey.DoesNotExist) else "Webhook not found."
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}."
+    if isinstance(error, ObjectDoesNotExist):
+        models: Iterable[Any] = apps.get_models()
+        found = next((model for model in models if isinstance(error, model.DoesNotExist)), None)
+        return f"{capfirst(found._meta.verbose_name)} not found." if found else ""  # noqa: SLF001 - Django's public name
     if isinstance(error, (DatabaseError, InterfaceError)):
         # Django's MigrationSchemaMissing hides the database's error.
         state = errors.sqlstate(error) or errors.sqlstate(error.__context__)
@@ -181,6 +215,13 @@ def collected_signals() -> Iterator[list[signal.Signals]]:
             signal.signal(each, handler)
 
 
+def stop_for(signals: Sequence[signal.Signals], done: str = "") -> None:
+    """Raise CommandError if a signal came, with a shell's exit status of it. done: what was done until then."""
+    if signals:
+        said = f"Stopped by {signals[0].name}{done}."
+        raise CommandError(said, returncode=STATUS_OF_SIGNALS + signals[0])
+
+
 def standard_input() -> BinaryIO:
     """Standard input. Raises CommandError if the process was started without one."""
     if sys.stdin is None:
@@ -188,69 +229,42 @@ def standard_input() -> BinaryIO:
     return sys.stdin.buffer
 
 
-def find_partner(slug: str) -> Partner:
-    """The partner with this slug. Raises CommandError."""
-    try:
-        return Partner.objects.get(slug=slug)
-    except Partner.DoesNotExist:
-        raise CommandError(f"Partner {slug!r} not found.") from None
+def plain(value: Any) -> Any:
+    """A value as JSON has it: date-times in RFC 3339, ids as texts."""
+    if isinstance(value, datetime):
+        return format_timestamp(value)
+    return str(value) if isinstance(value, UUID) else value
 
 
-def issued_key(issued: IssuedKey, further: Iterable[str] = ()) -> Outcome:
-    """The outcome that shows a new key and its secret. further: lines for people."""
-    record, slug = issued.record, issued.record.partner.slug
-    expires_at = optional_rfc_3339(record.expires_at)
-    lines = [
-        f"API key:  {issued.api_key}",
-        f"Secret:   {issued.secret}",
-        f"Label:    {record.label or '-'}",
-        f"Expires:  {expires_at or 'never'}",
-        *further,
-        "The key and the secret are shown this once and cannot be read back: hand them over safely now.",
-    ]
-    if not record.partner.enabled:
-        lines.append(f"Partner {slug} is disabled: the key is refused until `set_partner {slug} --enable`.")
-    return Outcome(
-        {"apiKey": issued.api_key, "secret": issued.secret, "label": record.label, "expiresAt": expires_at}, lines
-    )
+class _PlainFormatter(Formatter):
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        return super().format_field(plain(value), format_spec)
 
 
-def key_data(key: ApiKey) -> dict[str, Any]:
-    """An API key for `--json`."""
-    return {
-        "prefix": key.prefix,
-        "label": key.label,
-        "state": key.state,
-        "createdAt": format_timestamp(key.created_at),
-        "lastUsedAt": optional_rfc_3339(key.last_used_at),
-        "expiresAt": optional_rfc_3339(key.expires_at),
-        "revokedAt": optional_rfc_3339(key.revoked_at),
-    }
+def listing(name: str, rows: Sequence[Mapping[str, Any]], columns: str = "", **cells: Callable[[Any], str]) -> Outcome:
+    """The outcome of a command that lists rows, which have the names of `--json`.
+
+    columns: those that people see, separated by spaces (default: all). cells: how people see the value of one.
+    """
+    return Outcome({name: rows}, table(rows, columns, **cells) or ["None."])
 
 
-def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
-    """A type for argparse: a whole number in this range."""
-
-    def convert(text: str) -> int:
-        try:
-            return parse_whole_number(text, lowest, highest)
-        except ValueError as error:
-            raise ArgumentTypeError(f"must be {error}") from None
-
-    return convert
-
-
-def optional_rfc_3339(value: datetime | None) -> str | None:
-    """A date-time for `--json`."""
-    return None if value is None else format_timestamp(value)
+def table(rows: Sequence[Mapping[str, Any]], columns: str = "", **cells: Callable[[Any], str]) -> list[str]:
+    """Lines of aligned columns under the names of `--json`, as `listing` has them; none without rows."""
+    if not rows:
+        return []
+    names = columns.split() or list(rows[0])
+    texts = [[re.sub("([A-Z])", r" \1", name).upper() for name in names]]
+    texts += [[cells.get(name, _cell)(row[name]) for name in names] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in texts]
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """Lines of aligned columns; a dash for an empty cell."""
-    cells = [[str(cell) for cell in headings]]
-    cells += [["-" if cell in {None, ""} else str(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    value = ", ".join(value) if isinstance(value, list) else plain(value)
+    return "-" if value in {None, ""} else str(value)
 
 
 def _one_line(error: ValidationError) -> str:
