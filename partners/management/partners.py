@@ -26,11 +26,6 @@ API_KEY = Argument(
 )
 
 
-def rate_limit(further: str) -> Argument:
-    """--rate-limit. further: what else it may be, or its default."""
-    return Argument("--rate-limit", metavar="RATE", help=f"such as 600/minute, {further}")
-
-
 def switch(*, disable: str, enable: str) -> Argument:
     """--disable or --enable, as `enabled`, which is None without them."""
     return OneOf(

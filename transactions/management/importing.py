@@ -18,14 +18,7 @@ from tqdm import tqdm
 from core import audit
 from core.database import errors
 from core.management.arguments import Argument
-from core.management.base import (
-    Outcome,
-    ServiceCommand,
-    collected_signals,
-    standard_input,
-    stop_for,
-    translated_errors,
-)
+from core.management.base import Outcome, ServiceCommand, collected_signals, standard_input, stop_for, translated_errors
 from transactions.imports.lines import MAX_LINE_BYTES
 from transactions.models import IMPORT_ENDED
 

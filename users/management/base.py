@@ -40,11 +40,6 @@ def by(who: str = "an active account that may decide", *, required: bool = True)
     return Argument("--by", required=required, metavar="STAFF_USERNAME", find=acting_staff, help=who)
 
 
-def note(**options: Any) -> Argument:
-    """--note."""
-    return Argument("--note", metavar="TEXT", **options)
-
-
 def confirm(text: str, **options: Any) -> Argument:
     """--confirm, the number of users to be erased."""
     return number("--confirm", 0, 100_000_000, f"the number of these users, {text}", **options)

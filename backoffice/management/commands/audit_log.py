@@ -42,10 +42,7 @@ class Command(ServiceCommand):
     help = "Shows who did what, newest first."
     arguments = (
         Argument(
-            "--since",
-            metavar="T",
-            find=_time,
-            help="only what was done since then: a date, or RFC 3339 (default: all)",
+            "--since", metavar="T", find=_time, help="only what was done since then: a date, or RFC 3339 (default: all)"
         ),
         Argument(
             "--until",

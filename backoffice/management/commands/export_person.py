@@ -16,7 +16,6 @@ class Command(ServiceCommand):
         "Writes the person's copy, for a request of access: a ZIP archive of what a user may see of its own records,"
         " with the documents' files. The export is recorded."
     )
-
     arguments = (
         USER,
         Argument("--output", required=True, metavar="FILE", help="the archive; it must not be there yet"),

@@ -4,11 +4,9 @@ import os
 import re
 from argparse import ArgumentTypeError
 from contextlib import closing
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from email.message import Message
-from http.client import HTTPConnection, HTTPException, HTTPSConnection, responses
-from typing import Any, NamedTuple
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, responses
+from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from django.conf import settings
@@ -25,51 +23,6 @@ _TO_ENCODE = re.compile(rb"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]
 
 # Addresses to listen on, and the ones to call.
 _CALLABLE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what HOST may hold
-
-
-class Response(NamedTuple):
-    """A response, whatever its status."""
-
-    status: int
-    headers: Message
-    body: bytes
-
-    def json(self) -> Any:
-        """Parse the body. Raises ValueError."""
-        return json.loads(self.body)
-
-
-class NoResponseError(Exception):
-    """No response came; the text says why."""
-
-
-@dataclass(frozen=True)
-class Client:
-    """Sends signed requests to a service, one attempt each. base_url: its path is sent, not signed."""
-
-    base_url: str
-    api_key: str
-    secret: str = field(repr=False)
-
-    def send(self, method: str, target: str, body: bytes = b"", idempotency_key: str = "") -> Response:
-        """Return the response. target: path and query, percent-encoded. Raises NoResponseError, NotUtf8Error."""
-        url, timestamp, (path, _, query) = urlsplit(self.base_url), datetime.now(UTC).isoformat(), target.partition("?")
-        canonical = canonical_request(method, unquote_to_bytes(path), query.encode(), timestamp, idempotency_key, body)
-        headers = {
-            "X-Api-Key": self.api_key,
-            "X-Request-Timestamp": timestamp,
-            "X-Request-Signature": sign(self.secret, canonical),
-            **({"Idempotency-Key": idempotency_key} if idempotency_key else {}),
-            **({"Content-Type": "application/json"} if method in {"POST", "PATCH"} else {}),
-        }
-        connect = HTTPSConnection if url.scheme == "https" else HTTPConnection
-        try:
-            with closing(connect(url.hostname or "", url.port, timeout=30)) as connection:
-                connection.request(method, url.path.rstrip("/") + target, body or None, headers)
-                response = connection.getresponse()
-                return Response(response.status, response.headers, response.read())
-        except (OSError, HTTPException) as error:
-            raise NoResponseError(f"no response: {error or type(error).__name__}") from error
 
 
 def encode_target(text: str) -> str:
@@ -102,14 +55,10 @@ class Command(ServiceCommand):
         "Signs one request, sends it, and prints status and body. Pass the key and its secret in the"
         f" environment, as {API_KEY} and {SECRET}: others can see a command line. Exit status 0 for every response."
     )
-
     arguments = (
         Argument("method", metavar="METHOD", type=_method, help="such as GET"),
         Argument(
-            "path",
-            metavar="PATH",
-            type=encode_target,
-            help="with the query, such as /v1/ping; percent-encoded or not",
+            "path", metavar="PATH", type=encode_target, help="with the query, such as /v1/ping; percent-encoded or not"
         ),
         Argument("--api-key", metavar="K", help=f"default: ${API_KEY}"),
         Argument("--secret", metavar="S", help=f"default: ${SECRET}"),
@@ -120,13 +69,32 @@ class Command(ServiceCommand):
         ),
     )
 
-    def perform(self, *, method: str, path: str, **options: Any) -> Outcome:
-        base_url = _base_url(options["base_url"] or default_base_url())
-        client = Client(base_url, _credential(API_KEY, options["api_key"]), _credential(SECRET, options["secret"]))
+    def perform(
+        self, *, method: str, path: str, base_url: str | None, data: str, idempotency_key: str, **given: Any
+    ) -> Outcome:
+        # The path of the base URL is sent, not signed.
+        base_url, body = _base_url(base_url or default_base_url()), data.encode()
+        api_key, secret = _credential(API_KEY, given["api_key"]), _credential(SECRET, given["secret"])
+        timestamp, (signed, _, query) = datetime.now(UTC).isoformat(), path.partition("?")
+        canonical = canonical_request(
+            method, unquote_to_bytes(signed), query.encode(), timestamp, idempotency_key, body
+        )
+        headers = {
+            "X-Api-Key": api_key,
+            "X-Request-Timestamp": timestamp,
+            "X-Request-Signature": sign(secret, canonical),
+            **({"Idempotency-Key": idempotency_key} if idempotency_key else {}),
+            **({"Content-Type": "application/json"} if method in {"POST", "PATCH"} else {}),
+        }
+        url = urlsplit(base_url)
+        connect = HTTPSConnection if url.scheme == "https" else HTTPConnection
         try:
-            return _outcome(client.send(method, path, options["data"].encode(), options["idempotency_key"]))
-        except NoResponseError as error:
-            raise CommandError(f"{base_url}: {error}") from error
+            with closing(connect(url.hostname or "", url.port, timeout=30)) as connection:
+                connection.request(method, url.path.rstrip("/") + path, body or None, headers)
+                response = connection.getresponse()
+                return _outcome(response, response.read())
+        except (OSError, HTTPException) as error:
+            raise CommandError(f"{base_url}: no response: {error or type(error).__name__}") from error
 
 
 def _credential(name: str, given: str | None) -> str:
@@ -148,16 +116,16 @@ def default_base_url() -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{settings.PORT}"
 
 
-def _outcome(response: Response) -> Outcome:
+def _outcome(response: HTTPResponse, body: bytes) -> Outcome:
     data: dict[str, Any] = {"status": response.status, "headers": dict(response.headers.items())}
     status = f"{response.status} {responses.get(response.status, '')}".rstrip()
     try:
-        data["body"] = shown = response.body.decode()
+        data["body"] = shown = body.decode()
     except UnicodeDecodeError:
-        data |= {"body": base64.b64encode(response.body).decode(), "bodyEncoding": "base64"}
-        shown = f"({len(response.body)} bytes of {response.headers['Content-Type']}, not shown)"
+        data |= {"body": base64.b64encode(body).decode(), "bodyEncoding": "base64"}
+        shown = f"({len(body)} bytes of {response.headers['Content-Type']}, not shown)"
     try:
-        data["body"] = response.json()
+        data["body"] = json.loads(body)
         shown = json.dumps(data["body"], indent=2, ensure_ascii=False)
     except ValueError:
         pass  # not JSON: shown unchanged

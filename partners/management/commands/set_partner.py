@@ -1,8 +1,9 @@
 from django.core.management.base import CommandError
 from django.db import transaction
 
+from core.management.arguments import Argument
 from core.management.base import Outcome, ServiceCommand
-from partners.management.partners import PARTNER, rate_limit, switch
+from partners.management.partners import PARTNER, switch
 from partners.models import Partner
 
 DEFAULT = "default"
@@ -12,7 +13,7 @@ class Command(ServiceCommand):
     help = "Changes a partner's rate limit, or disables or enables it, from its next request on."
     arguments = (
         PARTNER,
-        rate_limit(f"or {DEFAULT} for the service's"),
+        Argument("--rate-limit", metavar="RATE", help=f"such as 600/minute, or {DEFAULT} for the service's"),
         switch(disable="refuse its requests", enable="accept its requests"),
     )
 

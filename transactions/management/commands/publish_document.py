@@ -50,10 +50,7 @@ class Command(ServiceCommand):
         try:
             with nullcontext(standard_input()) if file == "-" else Path(file).open("rb") as source:
                 published = publish(
-                    **document,
-                    source=source,
-                    content_type=content_type,
-                    replacement=_replacement(replace, reason, by),
+                    **document, source=source, content_type=content_type, replacement=_replacement(replace, reason, by)
                 )
         except UnreadableError as error:
             raise CommandError(f"{file}: {error}") from error

@@ -2,8 +2,8 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from core.management.arguments import row_id
-from users.management.base import TAKE_OVER, CaseCommand, by, note
+from core.management.arguments import Argument, row_id
+from users.management.base import TAKE_OVER, CaseCommand, by
 from users.models import Requirement
 from users.requirements.requirements import close_requirement
 
@@ -13,7 +13,7 @@ class Command(CaseCommand):
     arguments = (
         row_id("requirement_id", "REQUIREMENT_ID"),
         by(),
-        note(default="", help="for staff; stored permanently"),
+        Argument("--note", default="", metavar="TEXT", help="for staff; stored permanently"),
         TAKE_OVER,
     )
     rule = staticmethod(close_requirement)

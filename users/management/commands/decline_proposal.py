@@ -1,12 +1,20 @@
-from core.management.arguments import row_id
+from core.management.arguments import Argument, row_id
 from core.management.base import ServiceCommand
 from users.decisions import proposals
-from users.management.base import by, note
+from users.management.base import by
 
 
 class Command(ServiceCommand):
     help = "Declines a proposal: the user's status stays."
-    arguments = (row_id("proposal_id", "PROPOSAL_ID"), by(), note(required=True, help="why; stored permanently"))
+    arguments = (
+        row_id("proposal_id", "PROPOSAL_ID"),
+        by(),
+        Argument("--note", required=True, metavar="TEXT", help="why; stored permanently"),
+    )
+        row_id("proposal_id", "PROPOSAL_ID"),
+        by(),
+        Argument("--note", required=True, metavar="TEXT", help="why; stored permanently"),
+    )
     rule = staticmethod(proposals.decline)
     data = {"status": "result.from_status", "state": "result.state"}
     text = "Declined: the user stays {status}."
