@@ -314,11 +314,11 @@ def test_auditors_hold_and_viewers_do_not(committed_partner: Partner) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("release_hold", str(uuid.UUID(int=1)), "--reason", "Done."), "There is no hold"),
+        (("release_hold", str(uuid.UUID(int=1)), "--reason", "Done."), "Hold not found."),
         (("hold_user", "nobody", "x", "--reason", "Seen."), "Partner 'nobody' not found."),
         (("propose_erasure", "--confirm", "1", "--partner", "nobody", "--reason", "x"), "Partner 'nobody' not found."),
-        (("approve_erasure", str(uuid.UUID(int=1))), "Erasure not found."),
-        (("decline_erasure", str(uuid.UUID(int=1)), "--reason", "Done."), "Erasure not found."),
+        (("approve_erasure", str(uuid.UUID(int=1))), "Proposed erasure not found."),
+        (("decline_erasure", str(uuid.UUID(int=1)), "--reason", "Done."), "Proposed erasure not found."),
     ],
 )
 def test_what_is_not_there(arguments: tuple[str, ...], told: str, by: Staff) -> None:

@@ -11,10 +11,6 @@ class Command(ServiceCommand):
         by(),
         Argument("--note", required=True, metavar="TEXT", help="why; stored permanently"),
     )
-        row_id("proposal_id", "PROPOSAL_ID"),
-        by(),
-        Argument("--note", required=True, metavar="TEXT", help="why; stored permanently"),
-    )
     rule = staticmethod(proposals.decline)
     data = {"status": "result.from_status", "state": "result.state"}
     text = "Declined: the user stays {status}."
