@@ -48,6 +48,7 @@ def confirm(text: str, **options: Any) -> Argument:
 USER = UserArgument()
 STAFF = Argument("staff", metavar="USERNAME", find=find_staff, help="the login name")
 TO_STATUS = Argument("to_status", metavar="STATUS", choices=Status.values, help="the new status")
+NOTE = Argument("--note", default="", metavar="TEXT", help="for staff; stored permanently")
 REASON_CODE = Argument("--reason-code", metavar="CODE", help="one of the move's, or absent")
 TAKE_OVER = Argument(
     "--take-over", action="store_true", help="take the case from the person who has claimed it; is recorded"

@@ -2,20 +2,15 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from core.management.arguments import Argument, row_id
-from users.management.base import TAKE_OVER, CaseCommand, by
+from core.management.arguments import row_id
+from users.management.base import NOTE, TAKE_OVER, CaseCommand, by
 from users.models import Requirement
 from users.requirements.requirements import close_requirement
 
 
 class Command(CaseCommand):
     help = "Closes a requirement: it was answered to satisfaction, or is withdrawn."
-    arguments = (
-        row_id("requirement_id", "REQUIREMENT_ID"),
-        by(),
-        Argument("--note", default="", metavar="TEXT", help="for staff; stored permanently"),
-        TAKE_OVER,
-    )
+    arguments = (row_id("requirement_id", "REQUIREMENT_ID"), by(), NOTE, TAKE_OVER)
     rule = staticmethod(close_requirement)
     data = {"requirementId": "requirement_id"}
     text = "Requirement {requirementId} is closed."
