@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from django.db.models import QuerySet
+from django.db import DataError
+from django.db.models import QuerySet, Subquery
 from django.utils.translation import gettext_lazy as _
 
 from backoffice.exports.evidence_pack import DECISION
+from backoffice.exports.records import UNREADABLE, read_alone
 from backoffice.exports.spreadsheets import csv_file
 from backoffice.exports.user_lists import ExportForm, day_field
 from users.cases.modes import in_mode
@@ -71,10 +73,19 @@ def _in_batches(rows: QuerySet[Any, Any]) -> Iterator[Sequence[Any]]:
 
     In batches: for a cursor over a long period the planner would join and sort all of it before the first row.
     """
-    batch = list(rows[:BATCH_SIZE])
+    batch = _batch(rows)
     while batch:
-        yield from (values[:-1] for values in batch)
+        yield from (values if values[0] == UNREADABLE else values[:-1] for values in batch)
         at, *_others, pk = batch[-1]
+        if at == UNREADABLE:
+            at = Subquery(rows.filter(pk=pk).values("created_at"))
         # A range of the index; of two rows of one time, the id decides.
         newer = rows.filter(created_at__gte=at).exclude(created_at=at, id__lte=pk)
-        batch = list(newer[:BATCH_SIZE]) if len(batch) == BATCH_SIZE else []
+        batch = _batch(newer) if len(batch) == BATCH_SIZE else []
+
+
+def _batch(rows: QuerySet[Any, Any]) -> list[Sequence[Any]]:
+    try:
+        return list(rows[:BATCH_SIZE])
+    except DataError:
+        return [read_alone(rows, pk) for pk in rows.values_list("pk", flat=True)[:BATCH_SIZE]]

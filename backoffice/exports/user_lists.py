@@ -1,6 +1,6 @@
 """Lists of users: the form with their filters, and the files: CSV for spreadsheets, NDJSON for programs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
@@ -8,17 +8,19 @@ from zoneinfo import ZoneInfo
 from django import forms
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import DataError
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from backoffice.exports.records import USER, Record, dump, records
+from backoffice.exports.records import UNREADABLE, USER, dump, read_alone
 from backoffice.exports.spreadsheets import CONTENT_TYPE, CUT_OFF, csv_file
 from backoffice.lists.cells import labelled
 from partners.models import Mode, Partner
 from users.cases.modes import in_mode
 from users.models import Status, StatusChange, User
 
+BATCH_SIZE = 2_000
 # The order of the indexes of GET /v1/users.
 USER_ORDER = ("partner_id", "created_at", "id")
 
@@ -137,16 +139,30 @@ def _midnight(day: date) -> datetime:
 
 def csv_lines(users: QuerySet[User]) -> Iterator[str]:
     """Write a heading, and a line for each user."""
-    return csv_file(USER, (record.values() for record in _records(users)))
+    return csv_file(USER, _rows(users))
 
 
 def ndjson_lines(users: QuerySet[User]) -> Iterator[str]:
     """Write a JSON object for each user."""
-    return (f"{dump(record)}\n" for record in _records(users))
+    for row in _rows(users):
+        names = ("error", "userId") if row[0] == UNREADABLE else USER
+        yield f"{dump(dict(zip(names, row, strict=True)))}\n"
 
 
-def _records(users: QuerySet[User]) -> Iterator[Record]:
-    return records(users, USER)
+def _rows(users: QuerySet[User]) -> Iterator[Sequence[Any]]:
+    """Yield the values of each user, with a server-side cursor; those of a batch with an unreadable row one by one."""
+    rows, count = users.values_list(*USER.values()), 0
+    while True:
+        try:
+            for row in rows[count:].iterator(BATCH_SIZE):
+                yield row
+                count += 1
+        except DataError:
+            ids = list(users.values_list("pk", flat=True)[count : count + BATCH_SIZE])
+            yield from (read_alone(rows, pk) for pk in ids)
+            count += len(ids)
+        else:
+            return
 
 
 class Format(NamedTuple):
