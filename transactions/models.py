@@ -99,7 +99,7 @@ class UserRow(models.Model):
                 condition=Q(created_at__gte=EARLIEST) & Q(created_at__lt=LATEST), name="%(class)s_created_at_written"
             ),
         )
-        indexes = newest_of_each_mode("%(class)s", "id")
+        indexes = newest_of_each_mode("%(class)s", "created_at", "id")
 
 
 class Conversion(UserRow):
@@ -156,6 +156,8 @@ class Conversion(UserRow):
         )
         indexes = (
             *UserRow.Meta.indexes,
+            models.Index(fields=("is_sandbox", "from_currency", "from_amount"), name="conversion_from_amount"),
+            models.Index(fields=("is_sandbox", "to_currency", "to_amount"), name="conversion_to_amount"),
             models.Index(
                 fields=("user", "recorded_at"), condition=Q(while_inactive=True), name="conversion_while_inactive"
             ),

@@ -295,6 +295,6 @@ def _bare_list(request: HttpRequest, message: Any) -> HttpResponse:
 
 def _lookups_of(list_filter: Any) -> tuple[str, ...]:
     if hasattr(list_filter, "parameter_name"):
-        return (list_filter.parameter_name,)
+        return getattr(list_filter, "parameter_names", (list_filter.parameter_name,))
     name = list_filter if isinstance(list_filter, str) else list_filter[0]
     return tuple(name + suffix for suffix in ("", "__exact", "__id__exact", "__isnull"))

@@ -55,13 +55,25 @@ class DayFilter(TextFilter):  # type: ignore[misc]
 
 
 class SinceFilter(DayFilter):
-    """From a day on."""
+    """From a day on, by `at`."""
 
     title, parameter_name = _("from this day"), "since"
 
 
 class UntilFilter(DayFilter):
-    """Up to a day."""
+    """Up to a day, by `at`."""
 
     title, parameter_name = _("to this day"), "until"
     days, lookup = timedelta(days=1), "at__lt"
+
+
+class CreatedSinceFilter(SinceFilter):
+    """From a day on, by `created_at`."""
+
+    lookup = "created_at__gte"
+
+
+class CreatedUntilFilter(UntilFilter):
+    """Up to a day, by `created_at`."""
+
+    lookup = "created_at__lt"

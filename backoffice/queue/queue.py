@@ -32,7 +32,7 @@ from users.decisions.risk_flags import risk_flag_codes
 from users.models import ANSWERED, ASKED, AnsweredUser, AskedUser, ChangedUser, Claim, QueuedUser, Status
 from users.models.columns import IDENTITY_PERMISSION
 
-_COLUMNS = ("user", "partner_name", "place", "risk_flags", "claimed_by", "buttons")
+_COLUMNS = ("user", "place", "risk_flags", "claimed_by", "buttons")
 _MORE_FILTERS = (
     filters.ClaimedFilter,
     filters.RiskFlagsFilter,
@@ -90,6 +90,10 @@ class CaseListAdmin(CaseActionsAdmin):
         if request.method == "GET" and self.has_view_permission(request):
             context |= tabs.head_context(request, self)
         return super().changelist_view(request, context | (extra_context or {}))
+
+    @admin.display(description=gettext_lazy("user"))
+    def user_and_status(self, user: Any) -> str:
+        return format_html("{} {}", self.user(user), self.status_badge(user))
 
     @admin.display(description=gettext_lazy("province"))
     def place(self, user: Any) -> str:
@@ -155,7 +159,7 @@ class QueueAdmin(CaseListAdmin):
     def get_list_display(self, request: HttpRequest) -> Any:
         """With the status where the users are of other statuses than the queue's."""
         if _has_other_statuses(request):
-            return ("in_status", "user", "status_badge", *_COLUMNS[1:])
+            return ("in_status", "user_and_status", *_COLUMNS[1:])
         return super().get_list_display(request)
 
     @admin.display(description=gettext_lazy("in this status"))
@@ -171,7 +175,7 @@ class AnsweredUserAdmin(CaseListAdmin):
 
     list_title = gettext_lazy("Answered")
     condition = ANSWERED
-    list_display = ("since_answer", "user", "status_badge", *_COLUMNS[1:])
+    list_display = ("since_answer", "user_and_status", *_COLUMNS[1:])
     list_filter = (filters.AskedByFilter, *_FILTERS, ("status", ChoicesDropdownFilter))
     # The order of the index user_answered.
     ordering = QUEUE_ORDER
@@ -190,7 +194,7 @@ class AskedUserAdmin(CaseListAdmin):
 
     list_title = gettext_lazy("Waiting for the partner")
     condition = ASKED
-    list_display = ("due", "user", "status_badge", *_COLUMNS[1:])
+    list_display = ("due", "user_and_status", *_COLUMNS[1:])
     list_filter = (filters.DueFilter, filters.AskedByFilter, ("status", ChoicesDropdownFilter), *_MORE_FILTERS)
     # The order of the index user_waiting_for_partner.
     ordering = ("requirements_due_at", "id")

@@ -10,7 +10,6 @@ from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -19,7 +18,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from backoffice.access import request_id_of, staff_of
 from backoffice.exports.views import packs_page
-from backoffice.lists.cells import badge, icon_and_text, labelled, moment
+from backoffice.lists.cells import badge, icon_and_text, labelled, moment, user_link
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.lists.waiting_time import AgeState, age_of
 from backoffice.users.user_filters import mode_of, sees_identity, warn_of_cut
@@ -72,12 +71,7 @@ class CaseActionsAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("user"))
     def user(self, user: User) -> str:
-        cell = '<a href="{}">{}</a> <span class="bo-quiet bo-below-name">{}</span>'
-        return format_html(cell, reverse("backoffice_case", args=(user.pk,)), user.full_name, user.external_id)
-
-    @admin.display(description=gettext_lazy("partner"))
-    def partner_name(self, user: User) -> str:
-        return user.partner.name
+        return user_link(user)
 
     @admin.display(description=gettext_lazy("status"), ordering="status")
     def status_badge(self, user: User) -> str:

@@ -9,25 +9,13 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 
 from backoffice.access import OVERSIGHT_PERMISSION
-from backoffice.lists.filters import ChoiceFilter, SinceFilter, UntilFilter
+from backoffice.lists.filters import ChoiceFilter
 from backoffice.users.user_filters import sees_identity
 from users.decisions.reasons import REASONS
 from users.decisions.risk_flags import TITLES, FlagCode, is_visible
 
 NO_CODE, NO_FLAG = "none", "none"
 NOT_OPENED, ALONE = "no", "alone"
-
-
-class DecidedSinceFilter(SinceFilter):
-    """Decisions from a day on."""
-
-    lookup = "created_at__gte"
-
-
-class DecidedUntilFilter(UntilFilter):
-    """Decisions up to a day."""
-
-    lookup = "created_at__lt"
 
 
 class ReviewerFilter(RelatedDropdownFilter):  # type: ignore[misc]

@@ -14,10 +14,9 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter, RelatedDropdownF
 from backoffice.access import record_access
 from backoffice.lists import cells
 from backoffice.lists.cells import badge, brief, case_link, moment, user_link
+from backoffice.lists.filters import CreatedSinceFilter, CreatedUntilFilter
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.users.decision_filters import (
-    DecidedSinceFilter,
-    DecidedUntilFilter,
     FlagFilter,
     OpenedFilter,
     ReasonFilter,
@@ -52,8 +51,8 @@ class StatusChangeAdmin(ReadOnlyAdmin):
 
     list_display = ("when", "of_user", "decision", "people", "reason_and_note")
     list_filter = (
-        DecidedSinceFilter,
-        DecidedUntilFilter,
+        CreatedSinceFilter,
+        CreatedUntilFilter,
         ("to_status", ChoicesDropdownFilter),
         ("partner", RelatedDropdownFilter),
         ("by", ReviewerFilter),
@@ -191,12 +190,12 @@ class AccessRecordAdmin(ReadOnlyAdmin):
     """Who opened, claimed or exported which user."""
 
     list_display = ("created_at", "kind", "staff", "of_user", "detail_text", "origin")
-    list_filter = (("kind", ChoicesDropdownFilter), ModeFilter)
+    list_filter = (CreatedSinceFilter, CreatedUntilFilter, ("kind", ChoicesDropdownFilter), ModeFilter)
     list_select_related = ("staff", "user__partner")
     search_fields = ("user",)
     search_help_text = _("What finds a user, or a staff username in full")
     change_list_template = _WITH_EXPORT
-    ordering = ("-id",)
+    ordering = ("-created_at", "-id")
     order_note = _("newest first")
     fields = ("created_at", "kind", "staff", "of_user", "detail_text", "origin")
 
@@ -220,4 +219,4 @@ class AccessRecordAdmin(ReadOnlyAdmin):
     @admin.display(description=_("detail"))
     def detail_text(self, record: AccessRecord) -> str:
         """The page that was opened, or what was claimed or exported."""
-        return record.detail_text
+        return record.detail_text or "–"

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, ClassVar
 
+from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
@@ -13,27 +15,33 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
+from django.utils.formats import get_format
 from django.utils.html import format_html
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
+from unfold.widgets import UnfoldAdminTextInputWidget
 
 from backoffice.access import record_access
 from backoffice.exports.downloads import too_many_downloads
-from backoffice.lists.cells import badge, labelled, moment
+from backoffice.lists.cells import badge, labelled, moment, user_link
+from backoffice.lists.filters import CreatedSinceFilter, CreatedUntilFilter
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table
 from backoffice.users.user_filters import ModeFilter, mode_of, users_found
 from core.models import AuditEntry
 from core.streaming import STAFF, TooManyStreamsError
-from partners.models import Partner
+from partners.models import Mode, Partner
 from transactions.documents.downloads import DOWNLOADED, DocumentError, record_download, respond
-from transactions.models import Conversion, Document, DocumentWithdrawal
+from transactions.models import CURRENCY_PATTERN, NUMBER_LIMIT, Conversion, Document, DocumentWithdrawal
 from users.cases.modes import in_mode
 from users.models import AccessKind, Status
 
 # Partners may give different conversions the same conversionId.
 MAX_EXACT_MATCHES = 100
+# Conversions of a side that an amount finds by the index.
+MAX_OF_AMOUNT = 1_000
+SIDES = ("from", "to")
 MAY_DOWNLOAD = "transactions.download_document"
 
 
@@ -48,19 +56,101 @@ class UserFilter(TextFilter):  # type: ignore[misc]
         return queryset.filter(user__in=users_found(request, value)) if value else queryset
 
 
+class AmountForm(forms.Form):
+    """A range of amounts in a currency. Both limits belong to it."""
+
+    currency = forms.RegexField(
+        f"^{CURRENCY_PATTERN}$",
+        required=False,
+        empty_value="CAD",
+        label=_("currency of the amount (CAD if empty)"),
+    )
+    least = forms.DecimalField(required=False, localize=True, max_value=NUMBER_LIMIT, label=_("amount from"))
+    most = forms.DecimalField(required=False, localize=True, max_value=NUMBER_LIMIT, label=_("amount to"))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.widget = UnfoldAdminTextInputWidget()
+
+
+class AmountFilter(TextFilter):  # type: ignore[misc]
+    """By the amount of either side. The indexes of amounts find few; of many the newest rows are examined."""
+
+    title, parameter_name = _("amount"), "currency"
+    parameter_names = ("currency", "least", "most")
+
+    def __init__(self, request: HttpRequest, params: dict[str, Any], *args: Any) -> None:
+        # Digits in groups, as the reader's language writes them: 10,000 or 10 000.
+        group = get_format("THOUSAND_SEPARATOR")
+        texts = {name: request.GET.get(name, "").replace(group, "").upper() for name in self.parameter_names}
+        given = {name: "".join(text.split()) for name, text in texts.items()}
+        super().__init__(request, params, *args)
+        for name in self.parameter_names:
+            params.pop(name, None)
+        self.form, self.is_given = AmountForm(given), any(given.values())
+        self.is_indexed = False
+
+    def expected_parameters(self) -> list[str | None]:
+        return [*self.parameter_names]
+
+    def choices(self, changelist: Any) -> Iterator[dict[str, Any]]:
+        yield {"form": self.form}
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        """Those in the range. Raises IncorrectLookupParameters."""
+        if not self.is_given:
+            return queryset
+        if not self.form.is_valid():
+            raise IncorrectLookupParameters(self.form.errors)
+        found = self._few(mode_of(request))
+        self.is_indexed = found is not None
+        return queryset.filter(Q(*map(self._of, SIDES), _connector=Q.OR) if found is None else Q(pk__in=found))
+
+    def _few(self, mode: Mode) -> set[int] | None:
+        """The ids of all that are in the range; None where a side has more than MAX_OF_AMOUNT."""
+        rows = in_mode(Conversion.objects.order_by(), mode)
+        sides = [
+            rows.filter(self._of(side)).order_by(f"{side}_amount").values_list("pk", flat=True)[: MAX_OF_AMOUNT + 1]
+            for side in SIDES
+        ]
+        return None if any(len(side) > MAX_OF_AMOUNT for side in sides) else {pk for side in sides for pk in side}
+
+    def _of(self, side: str) -> Q:
+        wanted = self.form.cleaned_data
+        limits = {f"{side}_amount__gte": wanted["least"], f"{side}_amount__lte": wanted["most"]}
+        return Q(
+            **{f"{side}_currency": wanted["currency"]},
+            **{lookup: limit for lookup, limit in limits.items() if limit is not None},
+        )
+
+
 class UserRowAdmin(ReadOnlyAdmin):
-    """Rows newest first: those of a user by their own time, all by when they were recorded."""
+    """Rows of users, newest first."""
 
-    list_filter = (UserFilter, ("partner", RelatedDropdownFilter), ModeFilter)
-    list_select_related: ClassVar[tuple[str, ...]] = ("partner", "user")
+    list_filter: ClassVar[tuple[Any, ...]] = (
+        UserFilter,
+        CreatedSinceFilter,
+        CreatedUntilFilter,
+        ("partner", RelatedDropdownFilter),
+        ModeFilter,
+    )
+    list_select_related: ClassVar[tuple[str, ...]] = ("user__partner",)
+    ordering = ("-created_at", "-id")
+    order_note = _("newest first")
 
-    @admin.display(description=_("external ID"))
-    def external_id(self, row: Any) -> str:
-        return str(row.user.external_id)
+    @admin.display(description=_("user"))
+    def of_user(self, row: Any) -> str:
+        return user_link(row.user)
 
-    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
-        """The order of the index that serves the list."""
-        return ("-created_at", "-tiebreak", "-id") if request.GET.get("user") else ("-id",)
+    def matching(self, request: HttpRequest, term: str) -> Q:
+        """By the row's id in full, or else by what finds users."""
+        ids = self.named(request, term)
+        return Q(pk__in=ids) if ids else Q(user__in=users_found(request, term))
+
+    def named(self, request: HttpRequest, term: str) -> list[int]:
+        """The rows that have this id."""
+        raise NotImplementedError
 
 
 @admin.register(Conversion)
@@ -70,15 +160,13 @@ class ConversionAdmin(UserRowAdmin):
     list_display = (
         "conversion_id",
         "created_at",
-        "partner",
-        "external_id",
+        "of_user",
         "sent",
-        "received",
-        "exact_rate",
-        "user_then",
+        "received_at_rate",
     )
+    list_filter = (*UserRowAdmin.list_filter[:3], AmountFilter, *UserRowAdmin.list_filter[3:])
     search_fields = ("conversion_id",)
-    search_help_text = _("A conversion ID in full.")
+    search_help_text = _("A conversion ID in full, or what finds a user")
     fields = (
         "conversion_id",
         "partner",
@@ -92,11 +180,11 @@ class ConversionAdmin(UserRowAdmin):
         "user_then",
     )
 
-    def matching(self, request: HttpRequest, term: str) -> Q:
+    def named(self, request: HttpRequest, term: str) -> list[int]:
         """By conversionId, whose index begins with the partner."""
         partners = in_mode(Partner.objects.order_by(), mode_of(request)).values("pk")
         matches = Conversion.objects.filter(partner__in=partners, conversion_id=term)
-        return Q(pk__in=list(matches.order_by().values_list("pk", flat=True)[:MAX_EXACT_MATCHES]))
+        return list(matches.order_by().values_list("pk", flat=True)[:MAX_EXACT_MATCHES])
 
     @admin.display(description=_("from"))
     def sent(self, conversion: Conversion) -> str:
@@ -105,6 +193,17 @@ class ConversionAdmin(UserRowAdmin):
     @admin.display(description=_("to"))
     def received(self, conversion: Conversion) -> str:
         return f"{conversion.to_amount:f} {conversion.to_currency}"
+
+    @admin.display(description=_("to, rate"))
+    def received_at_rate(self, conversion: Conversion) -> str:
+        cell = '{} <span class="bo-quiet bo-below-name">{}</span>'
+        return format_html(cell, self.received(conversion), self.exact_rate(conversion))
+
+    @admin.display(description=_("user"))
+    def of_user(self, row: Conversion) -> str:
+        """The user, and what a risk flag is about."""
+        note = badge(_("Not active when recorded"), "warning") if row.while_inactive else ""
+        return format_html("{} {}", user_link(row.user), note)
 
     @admin.display(description=_("rate"))
     def exact_rate(self, conversion: Conversion) -> str:
@@ -120,20 +219,20 @@ class ConversionAdmin(UserRowAdmin):
 class DocumentAdmin(UserRowAdmin):
     """Documents."""
 
-    list_display = ("document_id", "created_at", "partner", "external_id", "type", "title", "size", "withdrawn")
-    list_select_related: ClassVar[tuple[str, ...]] = ("partner", "user", "withdrawal")
+    list_display = ("document_id", "created_at", "of_user", "type", "title", "size", "withdrawn")
+    list_select_related: ClassVar[tuple[str, ...]] = ("user__partner", "withdrawal")
     search_fields = ("document_id",)
-    search_help_text = _("A document ID in full.")
+    search_help_text = _("A document ID in full, or what finds a user")
     fields = (
         *("document_id", "partner", "user", "created_at"),
         *("type", "title", "content_type", "size_bytes", "digest", "recorded_at", "file"),
     )
 
-    def matching(self, request: HttpRequest, term: str) -> Q:
+    def named(self, request: HttpRequest, term: str) -> list[int]:
         """By documentId."""
         with suppress(ValueError):
-            return Q(document_id=uuid.UUID(term))
-        return Q(pk__in=())
+            return list(Document.objects.filter(document_id=uuid.UUID(term)).values_list("pk", flat=True))
+        return []
 
     @admin.display(description=_("size"))
     def size(self, document: Document) -> str:

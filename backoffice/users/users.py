@@ -55,7 +55,7 @@ class IdentifiersForm(forms.Form):
 class UserAdmin(CaseActionsAdmin):
     """Users of every status."""
 
-    list_display = ("user", "partner_name", "status_badge", "waiting", "created_at")
+    list_display = ("user", "status_badge", "waiting", "created_at")
     list_filter = (
         ("status", StatusFilter),
         RiskFlagsFilter,

@@ -4,12 +4,16 @@ import re
 import secrets
 import zipfile
 from collections.abc import Callable
+from datetime import timedelta
 from importlib import import_module
+from uuid import uuid4
 
 import pytest
 from django.conf import settings
+from django.db import connections
 from playwright.sync_api import Page, expect
 
+from core.database import serving_role
 from partners.models import ApiKey, Partner
 from tests import factories
 from tests.browser.cases import Register, open_decision, transport_to
@@ -143,6 +147,72 @@ def test_names_ids_and_partners_are_whole_and_other_texts_short(
             """() => [document.documentElement, ...document.querySelectorAll('.overflow-x-auto, .data-row > *')]
                    .every((one) => one.scrollWidth <= one.clientWidth)"""
         ), path
+
+
+CASE_LISTS = ("queueduser", "askeduser", "answereduser", "changeduser", "user")
+LISTS_OF_USERS = (
+    *(f"users/{name}" for name in (*CASE_LISTS, "statuschange", "userevent", "accessrecord")),
+    "transactions/conversion",
+    "transactions/document",
+)
+
+
+@pytest.mark.parametrize("locale", ["en-CA", "fr-CA"])
+def test_a_person_and_an_id_take_few_lines_on_a_wide_screen(
+    locale: str, new_page: Callable[..., Page], login: Login, register: Register, client: PartnerClient
+) -> None:
+    names = {"firstName": "Quintilliana", "lastName": "Featherstonehaugh"}
+    flags = {"postalCode": "V5K 0A1", "isCiroAffiliate": True}
+    waiting, asked, answered, changed = (register(externalId=str(uuid4()), **names, **flags) for _ in range(4))
+    factories.RequirementFactory.create(user=asked)
+    factories.answer(factories.RequirementFactory.create(user=answered))
+    factories.decide(changed, Status.ACTIVE)
+    assert client.patch(f"/v1/users/{changed.external_id}", {"lastName": "Cholmondeley"}).status == 200
+    factories.ConversionFactory.create(user=waiting, conversion_id=str(uuid4()), from_amount="0.12345678")
+    factories.DocumentFactory.create(user=waiting, title="Trade confirmation")
+    page = new_page(viewport={"width": 1440, "height": 900}, locale=locale)
+    login(page, "superuser", path=case_of(waiting))
+    for name in LISTS_OF_USERS:
+        page.goto(f"/admin/{name}/?q=quintilliana")
+        table = page.locator("#result_list")
+        assert table.evaluate("table => table.offsetWidth <= table.parentElement.clientWidth"), name
+        lines = table.evaluate(LINES)
+        assert max(lines["names"]) == 1, (name, lines)
+        assert max(lines["ids"]) <= 2, (name, lines)
+
+
+# The lines of each name, and of each external ID with its partner or id of a row.
+LINES = """table => {
+    const lines = (found) => [...table.querySelectorAll(found)].map((element) => {
+        const text = document.createRange();
+        text.selectNodeContents(element);
+        return new Set([...text.getClientRects()].map((one) => Math.round(one.top))).size;
+    });
+    return {
+        names: lines('.bo-link[href*="/cases/"]'),
+        ids: lines('.bo-link[href*="/cases/"] + .bo-below-name, .field-conversion_id, .field-document_id'),
+    };
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_records_are_whole_on_a_phone(
+    scheme: str, new_page: Callable[..., Page], login: Login, register: Register
+) -> None:
+    user = register(firstName="Maximiliana", lastName="Featherstonehaugh", externalId=str(uuid4()))
+    factories.decide(user, Status.REJECTED)
+    with connections[serving_role.OWNER].cursor() as cursor:
+        cursor.execute("ALTER TABLE users_user DISABLE TRIGGER USER")
+        long_ago = user.created_at - timedelta(days=366 * settings.RETENTION_YEARS)
+        cursor.execute("UPDATE users_user SET status_since = %s WHERE id = %s", [long_ago, user.pk])
+        cursor.execute("ALTER TABLE users_user ENABLE TRIGGER USER")
+    page = new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    login(page, "reviewer", path="/admin/records/")
+    expect(page.get_by_role("link", name=user.full_name).first).to_be_visible()
+    assert page.evaluate(
+        """() => [document.documentElement, ...document.querySelectorAll('.bo-scroll, .bo-scroll td')]
+               .every((one) => one.scrollWidth <= one.clientWidth)"""
+    )
 
 
 def press(page: Page, key: str) -> None:

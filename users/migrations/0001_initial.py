@@ -378,7 +378,7 @@ class Migration(migrations.Migration):
                 'verbose_name': 'access record',
                 'verbose_name_plural': 'access log',
                 'ordering': ('-id',),
-                'indexes': [models.Index(fields=['user', 'id'], name='access_of_user'), models.Index(fields=['staff', 'id'], name='access_by_staff'), models.Index(fields=['created_at', 'id'], name='access_by_time')],
+                'indexes': [models.Index(fields=['user', 'id'], name='access_of_user'), models.Index(fields=['staff', 'created_at', 'id'], name='access_by_staff'), models.Index(fields=['created_at', 'id'], name='access_by_time')],
                 'constraints': [models.CheckConstraint(condition=models.Q(('kind__in', ['opened', 'claimed', 'released', 'exported'])), name='access_kind_known'), models.CheckConstraint(condition=models.Q(('user__isnull', False), ('kind', 'exported'), _connector='OR'), name='access_of_somebody')],
             },
         ),

@@ -144,8 +144,8 @@ class AccessRecord(models.Model):
         ordering = ("-id",)
         indexes = (
             models.Index(fields=("user", "id"), name="access_of_user"),
-            models.Index(fields=("staff", "id"), name="access_by_staff"),
-            # The export of a period.
+            models.Index(fields=("staff", "created_at", "id"), name="access_by_staff"),
+            # The list, and the export of a period.
             models.Index(fields=("created_at", "id"), name="access_by_time"),
         )
         constraints = (

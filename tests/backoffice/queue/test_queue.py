@@ -54,7 +54,7 @@ def listed(client: Client, path: str = QUEUE, **filters: Any) -> list[str]:
 
 
 def external_ids(text: str) -> list[str]:
-    return re.findall(r'<span class="bo-quiet bo-below-name">([^<]+)</span>', text)
+    return re.findall(r'<span class="bo-quiet bo-below-name">([^<]+) · [^<]+</span>', text)
 
 
 def change_name(api: PartnerClient, user: User) -> None:

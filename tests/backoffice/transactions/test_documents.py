@@ -104,11 +104,13 @@ def test_filters_and_search_find_exactly(user: User, create_user: Callable[..., 
     def found(**query: str) -> list[Document]:
         return list(client.get(DOCUMENTS, query).context["cl"].result_list)
 
-    assert found() == [others, earlier, mine]
+    assert found() == [others, mine, earlier]
+    assert found(since=f"{NOON:%Y-%m-%d}") == [others, mine]
     assert found(user=str(user.pk)) == found(user="ada") == [mine, earlier]
     assert found(user="nobody") == []
-    assert found(partner__id__exact=str(user.partner_id)) == [others, earlier, mine]
+    assert found(partner__id__exact=str(user.partner_id)) == [others, mine, earlier]
     assert found(q=str(mine.document_id)) == [mine]
+    assert found(q=str(user.pk)) == [mine, earlier]
     assert found(q=str(mine.document_id)[:-1]) == []
     assert found(q=str(mine.document_id), user=str(others.user_id)) == []
 

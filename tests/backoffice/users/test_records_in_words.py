@@ -1,9 +1,12 @@
 """Decisions, profile history and timeline name people and say in words what changed."""
 
 from collections.abc import Callable
+from datetime import timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from tests import factories
 from tests.support.client import PartnerClient, Response
@@ -73,3 +76,16 @@ def test_request_ids_are_shown_on_a_click_only(path: str, user: User) -> None:
     assert request_id in page
     before = page.partition(request_id)[0]
     assert before.rpartition("<details")[2].count("</details>") == 0
+
+
+def test_the_access_log_is_narrowed_to_days(user: User) -> None:
+    reviewer, auditor = client_as("reviewer"), client_as("auditor")
+    reviewer.get(f"/admin/cases/{user.pk}/")
+    today = timezone.localdate(timezone=ZoneInfo("America/Toronto"))
+
+    def found(**days: int) -> int:
+        query = {name: f"{today + timedelta(days=number)}" for name, number in days.items()}
+        return len(auditor.get("/admin/users/accessrecord/", query).context["cl"].result_list)
+
+    assert found() == found(since=0, until=0) == found(since=-1) == 1
+    assert found(since=1) == found(until=-1) == 0
