@@ -16,7 +16,7 @@ def refuse_backwards(plan: list[tuple[Migration, bool]], **_signal: Any) -> None
         raise CommandError("Migrations are not reversed: it would drop rows that are kept for good. Restore a backup.")
 
 
-pre_migrate.connect(refuse_backwards, dispatch_uid="partners.refuse_backwards")
+pre_migrate.connect(refuse_backwards, dispatch_uid="core.refuse_backwards")
 
 
 class Command(migrate.Command):
