@@ -9,11 +9,12 @@ from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
 
 from core.request_context import request_context
+from events.gauges import feeds, webhooks
 from partners.monitoring import health
-from partners.monitoring.gauges import DatabaseCollector, RedisCollector, feeds_and_purge, keys, sessions, webhooks
+from partners.monitoring.gauges import DatabaseCollector, RedisCollector, keys, purge, sessions
 from users.decisions.metrics import cases, proposals
 
-REGISTRY.register(DatabaseCollector(sessions, keys, feeds_and_purge, webhooks, proposals, cases))
+REGISTRY.register(DatabaseCollector(sessions, keys, purge, feeds, webhooks, proposals, cases))
 REGISTRY.register(RedisCollector())
 
 

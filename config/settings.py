@@ -130,9 +130,10 @@ if _owner:
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
+    # First, so that its `migrate`, which runs as the owner, replaces Django's.
     "core",
-    # Its `migrate`, which runs as the owner, replaces Django's.
     "partners",
+    "events",
     "users",
     "transactions",
     "sandbox",

@@ -85,8 +85,8 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
         (
             _list_of("partners", "partner", "handshake"),
             _list_of("partners", "apikey", "key"),
-            _list_of("partners", "webhookendpoint", "webhook"),
-            _list_of("partners", "webhookdelivery", "outgoing_mail"),
+            _list_of("events", "webhookendpoint", "webhook"),
+            _list_of("events", "webhookdelivery", "outgoing_mail"),
         ),
     ),
     (

@@ -7,9 +7,9 @@ from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
+from events.feed.views import EventList
 from partners.api.base import UnknownPath
 from partners.api.views import IdempotencyKeyItem, Ping
-from partners.events.views import EventList
 from sandbox.key_views import ApiKeyCollection, ApiKeyItem, ApiKeyRotation
 from sandbox.request_views import SandboxRequestItem, SandboxRequestList
 from sandbox.simulations.requirements import SimulatedClosing, SimulatedRequirements

@@ -17,9 +17,9 @@ from django.utils import timezone
 
 from core.database import history_context, serving_role, statements
 from demo.people import ACTIVE, HELD, PENDING, PROPOSED, Step, external_id, plan
+from events.webhooks import delivering, endpoints
 from partners.authentication import keys
 from partners.models import ApiKey, Mode, Partner
-from partners.webhooks import delivering, endpoints
 from transactions.documents.pdf import pdf
 from transactions.documents.publishing import publish
 from transactions.models import Conversion, Document, DocumentType

@@ -19,17 +19,14 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from core.database import serving_role
-from partners.evidence.keys import signing_key
+from core.evidence_key import signing_key
 from partners.models import ApiKey, Partner, in_force
 from partners.monitoring import health
 from partners.monitoring.health import named
-from partners.monitoring.probes import REDIS_SECONDS, connect
-from partners.webhooks.delivering import APPLICATION_NAME
+from partners.monitoring.probes import REDIS_SECONDS
 
 # Seconds. The window of signatures is far wider, but a clock that is wrong at all is not synchronised.
 CLOCK_WARNING, CLOCK_ERROR = 1.0, 10.0
-# Behind PgBouncer deliver_events has a session only while it works, which is every 0.3 s.
-DELIVERER_SECONDS = 2.0
 ENDING_SOON = timedelta(days=14)
 
 Found = Iterator[CheckMessage]
@@ -147,20 +144,6 @@ def check_evidence_key() -> Found:
     if signing_key() is None:
         hint = "Set EVIDENCE_SIGNING_KEY: see docs/operations.md, “Sign evidence packs”."
         yield Warning("Evidence packs are unsigned.", hint=hint, id="psi.W009")
-
-
-@installation_check
-def check_deliverer() -> Found:
-    """Whether deliver_events is connected to the database, from any machine."""
-    sessions = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = %s"
-    until = time.monotonic() + DELIVERER_SECONDS
-    with connect() as database:
-        while not database.execute(sessions, (APPLICATION_NAME,)).rowcount:
-            if time.monotonic() > until:
-                hint = "Start it (`systemctl start psi-deliver`), on one machine or more."
-                yield Error("deliver_events is not connected to the database.", hint=hint, id="psi.E010")
-                return
-            time.sleep(0.1)
 
 
 @installation_check

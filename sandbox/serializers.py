@@ -7,11 +7,12 @@ from django.core.exceptions import ValidationError
 from rest_framework import serializers
 from rest_framework.fields import get_error_detail
 
+from events.models import EventType
+from events.models.webhooks import MAX_URL_LENGTH, WebhookEndpoint
+from events.webhooks import endpoints
 from partners.api.rule_fields import ChoiceField, ItemsField, TextField, WholeNumberField
 from partners.api.serializers import Errors, InstantField, StrictSerializer
-from partners.models import ApiKey, EventType
-from partners.models.webhooks import MAX_URL_LENGTH, WebhookEndpoint
-from partners.webhooks import endpoints
+from partners.models import ApiKey
 
 # The look-up of a URL's host name, so that the response comes within 5 s.
 LOOK_UP_SECONDS = 2.0

@@ -8,13 +8,14 @@ from django.http import HttpResponse
 
 from core.formats.uuids import is_uuid
 from core.request_context import request_context
+from events.models import WebhookEndpoint
+from events.webhooks import endpoints
 from partners.api.errors import NotFoundError, UnavailableError, invalid_parameter
 from partners.api.idempotency import NOT_A_UUID, KeyUse
 from partners.api.request import PartnerRequest
 from partners.api.sandbox import faults
 from partners.api.views import SandboxView
-from partners.models import Partner, WebhookEndpoint
-from partners.webhooks import endpoints
+from partners.models import Partner
 from sandbox.serializers import (
     AddedWebhook,
     AddedWebhookSerializer,
@@ -116,7 +117,7 @@ class WebhookTest(WebhookView):
 
     def post(self, request: PartnerRequest, webhook_id: str) -> HttpResponse:
         # It costs a start 0.3 s and a process 6 MB.
-        from partners.webhooks import delivering  # noqa: PLC0415
+        from events.webhooks import delivering  # noqa: PLC0415
 
         # What is refused takes no slot.
         self.endpoint = self.get_endpoint(webhook_id)
@@ -132,7 +133,7 @@ class WebhookTest(WebhookView):
 
     def perform(self, webhook_id: str) -> dict[str, Any]:
         """Begin the test, which the webhook's row has then. Raises UnavailableError, NotFoundError."""
-        from partners.webhooks import delivering  # noqa: PLC0415
+        from events.webhooks import delivering  # noqa: PLC0415
 
         try:
             self.job = delivering.begin_test(endpoint=self.endpoint, is_only=True)

@@ -15,19 +15,11 @@ from django.utils import timezone
 from factory.declarations import LazyAttribute, LazyFunction, SelfAttribute, Sequence, SubFactory
 
 from core.database import statements
+from events.feed.relay import Relay
+from events.models import DeliveryState, Event, EventType, WebhookDelivery, WebhookEndpoint
+from events.webhooks import addresses, endpoints
 from partners.authentication import keys
-from partners.events.relay import Relay
-from partners.models import (
-    KEY_PREFIXES,
-    ApiKey,
-    DeliveryState,
-    Event,
-    EventType,
-    Partner,
-    WebhookDelivery,
-    WebhookEndpoint,
-)
-from partners.webhooks import addresses, endpoints
+from partners.models import KEY_PREFIXES, ApiKey, Partner
 from tests.support.client import PartnerClient, Transport
 from tests.support.internal import REASON
 from transactions.documents.publishing import publish

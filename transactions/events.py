@@ -1,8 +1,8 @@
 """Events of conversions and documents: what triggers write (contract, section 10)."""
 
 from core.database.wire import wire_time
-from partners.events.outbox import insert_entry, insert_entry_of_rows
-from partners.models import EventType
+from events.feed.outbox import insert_entry, insert_entry_of_rows
+from events.models import EventType
 
 TRANSACTIONS_RECORDED = insert_entry_of_rows(
     EventType.TRANSACTIONS_RECORDED,

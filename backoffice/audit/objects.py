@@ -11,7 +11,8 @@ from django.utils.html import format_html
 
 from backoffice.lists.cells import short_id, user_link
 from core.models import AuditEntry
-from partners.models import ApiKey, Partner, WebhookEndpoint
+from events.models import WebhookEndpoint
+from partners.models import ApiKey, Partner
 from transactions.models import Document
 from users.models import Staff, Status, User
 
@@ -31,7 +32,7 @@ def objects_of(request: HttpRequest, entries: Collection[AuditEntry]) -> Mapping
         ("users.view_staff", _rows(Staff, "username", objects)),
         ("partners.view_partner", _rows(Partner, "slug", objects)),
         ("partners.view_apikey", _rows(ApiKey, "prefix", objects)),
-        ("partners.view_webhookendpoint", _rows(WebhookEndpoint, "pk", objects)),
+        ("events.view_webhookendpoint", _rows(WebhookEndpoint, "pk", objects)),
         ("transactions.view_document", _rows(Document, "document_id", objects)),
     ):
         if request.user.has_perm(permission):

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from backoffice.exports.downloads import CHUNK_BYTES
 from backoffice.exports.transactions import AttachedFile, UnreadableFileError
-from partners.evidence import keys
+from core import evidence_key as keys
 from users.models import AccessRecord
 
 # All documents in one archive have at most so many bytes: within EXPORT_SECONDS, 0.6 MB a second.

@@ -31,7 +31,7 @@ from backoffice.exports.transactions import (
     document_files,
     document_records,
 )
-from partners.evidence.keys import signing_key_id
+from core.evidence_key import signing_key_id
 from users.models import AccessRecord, RequirementResponse, User, UserEvent
 from users.models.columns import camel_case
 from users.profile.labels import NOTHING

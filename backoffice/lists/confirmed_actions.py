@@ -17,8 +17,8 @@ from unfold.enums import ActionVariant
 
 from backoffice.lists.pages import ReadOnlyAdmin
 from core.refusals import RefusedError
+from events.webhooks.endpoints import HAS_CHANGED
 from partners.models import Partner
-from partners.webhooks.endpoints import HAS_CHANGED
 from users.staff_login.reauthentication import require_fresh_factor
 
 # The admin, the request, the row and the valid form.

@@ -27,8 +27,8 @@ from backoffice.partners.webhook_columns import (
 )
 from backoffice.partners.webhooks import MAY_RETRY
 from core.refusals import RefusedError
-from partners.models import DeliveryState, EventType, WebhookDelivery
-from partners.webhooks import deliveries
+from events.models import DeliveryState, EventType, WebhookDelivery
+from events.webhooks import deliveries
 
 # A page is reloaded while an attempt is due so soon, or was due so recently.
 AWAITED = timedelta(minutes=2)
@@ -77,7 +77,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
     ordering = ("-id",)
     fields = ("event_uuid", "type", endpoint_link, partner_of, "created_at")  # type: ignore[assignment]
     actions_detail = ("retry",)
-    change_form_template = "admin/partners/webhookdelivery/change_form.html"
+    change_form_template = "admin/events/webhookdelivery/change_form.html"
     order_note = _("newest first")
     empty_text = _("Deliveries are kept for 30 days.")
 

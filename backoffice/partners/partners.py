@@ -21,9 +21,9 @@ from backoffice.partners.key_columns import age, expiry, keys_in_force, load_rev
 from backoffice.partners.webhook_columns import table_of
 from backoffice.partners.webhook_forms import AddWebhookForm
 from backoffice.partners.webhooks import secrets_of_partner, show_webhook_secret
+from events.webhooks import endpoints
 from partners.authentication import keys
 from partners.models import ApiKey, Partner, in_force
-from partners.webhooks import endpoints
 
 admin.site.index_title = _("Back office")
 admin.site.site_url = None
@@ -104,7 +104,7 @@ class PartnerAdmin(ReadOnlyAdmin):
             ],
             all_rows=reverse("admin:partners_apikey_changelist") + f"?partner__id__exact={obj.pk}",
         )
-        if request.user.has_perm("partners.view_webhookendpoint"):
+        if request.user.has_perm("events.view_webhookendpoint"):
             yield table_of(obj)
 
     @IssuingAction(
@@ -123,7 +123,7 @@ class PartnerAdmin(ReadOnlyAdmin):
 
     @IssuingAction(
         description=_("Add a webhook"),
-        permission="partners.add_webhookendpoint",
+        permission="events.add_webhookendpoint",
         button=_("Add"),
         note=_("Events are sent to it from now on. Its secret is shown once, on the next page."),
         form_class=AddWebhookForm,

@@ -13,8 +13,9 @@ from django.utils.translation import pgettext_lazy
 
 from backoffice.lists.cells import badge, moment
 from backoffice.lists.pages import Table
-from partners.models import DeliveryState, Partner, WebhookDelivery, WebhookEndpoint
-from partners.webhooks import endpoints
+from events.models import DeliveryState, WebhookDelivery, WebhookEndpoint
+from events.webhooks import endpoints
+from partners.models import Partner
 
 _BADGES = {
     DeliveryState.PENDING: "warning",
@@ -22,7 +23,7 @@ _BADGES = {
     DeliveryState.FAILED: "bad",
     DeliveryState.SKIPPED: "off",
 }
-# The keys are the codes of partners/webhooks/sending.py.
+# The keys are the codes of events/webhooks/sending.py.
 _ERRORS: dict[str, Any] = {
     "timeout": _("no response in time"),
     "address": _("address not public, or URL not allowed"),

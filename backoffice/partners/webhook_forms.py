@@ -1,4 +1,4 @@
-"""The forms of webhooks. The rules are in partners/webhooks/endpoints.py."""
+"""The forms of webhooks. The rules are in events/webhooks/endpoints.py."""
 
 from datetime import timedelta
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from partners.models import EventType
-from partners.models.webhooks import MAX_URL_LENGTH
-from partners.webhooks import endpoints
+from events.models import EventType
+from events.models.webhooks import MAX_URL_LENGTH
+from events.webhooks import endpoints
 
 MAX_OVERLAP_HOURS = endpoints.MAX_OVERLAP // timedelta(hours=1)
 

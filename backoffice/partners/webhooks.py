@@ -28,11 +28,11 @@ from backoffice.partners.webhook_columns import (
     state,
 )
 from backoffice.partners.webhook_forms import RemoveForm, RotateSecretForm, WebhookForm
-from partners.models import WebhookDelivery, WebhookEndpoint, WebhookSecret
-from partners.webhooks import deliveries, endpoints
+from events.models import WebhookDelivery, WebhookEndpoint, WebhookSecret
+from events.webhooks import deliveries, endpoints
 
-MAY_CHANGE = "partners.change_webhookendpoint"
-MAY_RETRY = "partners.change_webhookdelivery"
+MAY_CHANGE = "events.change_webhookendpoint"
+MAY_RETRY = "events.change_webhookdelivery"
 _IN_HEADER = {"edit", "send_test"}
 _TIMES = ("failing_since", "disabled_at", "removed_at")
 
@@ -75,7 +75,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
 
     def tables_of(self, request: HttpRequest, obj: WebhookEndpoint) -> Iterator[Table]:
         """The latest deliveries, and the secrets in force."""
-        if request.user.has_perm("partners.view_webhookdelivery"):
+        if request.user.has_perm("events.view_webhookdelivery"):
             newest = WebhookDelivery.objects.filter(endpoint=obj).order_by("-id")[: TABLE_ROWS + 1]
             yield latest_rows(
                 _("Deliveries"),

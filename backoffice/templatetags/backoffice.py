@@ -14,7 +14,8 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 
 from backoffice.lists.cells import moment
-from partners.models import ApiKey, Partner, WebhookDelivery, WebhookEndpoint
+from events.models import WebhookDelivery, WebhookEndpoint
+from partners.models import ApiKey, Partner
 from users.models import Hold, User, UserEvent
 from users.records.holds import PERMISSION, in_force
 from users.staff.staff_access import administrators

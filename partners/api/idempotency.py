@@ -33,7 +33,7 @@ NOT_STORED = "Not allowed here: the response holds a secret, and is never stored
 
 
 # Also held by a look-up, which so waits for the writes that have begun. The first number of an advisory lock is its
-# kind: 1 for these, 2 for feeds (partners/sql/partners_place_events.sql). Two versions of the service share them.
+# kind: 1 for these, 2 for feeds (events/sql/events_place.sql). Two versions of the service share them.
 _LOCK_KEY = """
     SELECT pg_advisory_xact_lock(1, hashtext(%s::bigint || '/' || %s::text))"""
 _LOCK_KEY_FOR_WRITE = f"{_LOCK_KEY}, {SET_CONTEXT}"

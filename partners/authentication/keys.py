@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from core import encryption
 from core.database import statements
 from core.database.query import Query
+from core.reencryption import EncryptedColumn
 from core.refusals import RefusedError
 from partners.models import KEY_IS_ACTIVE, KEY_PREFIXES, ApiKey, Mode, Partner, in_force
 
@@ -239,3 +240,14 @@ def record_use(key_id: int) -> None:
         )
     except (DatabaseError, InterfaceError):
         log.warning("last_used_at could not be updated")
+
+
+API_KEYS = EncryptedColumn(
+    "apiKeys",
+    "API keys",
+    encryption.API_SECRETS,
+    rows=ApiKey.objects.all,
+    read=lambda key: key.encrypted_secret,
+    write=lambda key, text: ApiKey.objects.filter(pk=key.pk).update(encrypted_secret=text),
+    label=lambda key: None if key.revoked_at else key.prefix,
+)

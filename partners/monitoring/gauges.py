@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 from psycopg.errors import UndefinedTable
 
 from core.models import AuditEntry
-from partners.models import RECEIVES_EVENTS, Mode
+from partners.models import Mode
 from partners.monitoring.probes import TIMEOUT_SECONDS, Probe, Session, connect, ping_redis
 
 Source = Callable[[Session], Iterable[Metric]]
@@ -19,10 +19,6 @@ _SESSIONS = """
     SELECT coalesce(state, 'unknown'), count(*) FROM pg_stat_activity
      WHERE datname = current_database() AND application_name ~ '^partner-service(-deliverer)?$' GROUP BY 1
 """
-_DELIVERERS = """
-    SELECT count(*) FROM pg_stat_activity
-     WHERE datname = current_database() AND application_name = 'partner-service-deliverer'
-"""
 # Of each enabled live partner whose keys all end. One that has ended counts too: the partner has none then.
 _ENDS_OF_KEYS = f"""
     SELECT slug, extract(epoch FROM max(expires_at))::float8
@@ -30,35 +26,13 @@ _ENDS_OF_KEYS = f"""
      WHERE enabled AND mode = '{Mode.LIVE}' AND revoked_at IS NULL
      GROUP BY slug HAVING bool_and(expires_at IS NOT NULL)
 """
-_FEED_LAG = """
-    SELECT greatest(0, extract(epoch FROM now() - created_at))::float8 FROM partners_outboxentry ORDER BY id LIMIT 1
-"""
-_STOPPED = """
-    SELECT slug, 1 FROM partners_eventfeed JOIN partners_partner ON id = partner_id WHERE stopped_at IS NOT NULL
-"""
 _PURGED = f"""
     SELECT extract(epoch FROM at)::float8 FROM core_auditentry
      WHERE object = 'purge_expired' AND action = '{AuditEntry.COMMAND_RUN}' ORDER BY at DESC, id DESC LIMIT 1
 """
-# Those of active endpoints of enabled partners; of each, the index gives its first.
-_DELIVERIES = f"""
-    SELECT count(failing_since), coalesce(sum(pending), 0)::bigint,
-           coalesce(max(extract(epoch FROM now() - due)), 0)::float8
-      FROM (SELECT failing_since,
-                   (SELECT count(*) FROM partners_webhookdelivery
-                     WHERE endpoint_id = endpoint.id AND state = 'pending') AS pending,
-                   (SELECT min(next_attempt_at) FROM partners_webhookdelivery
-                     WHERE endpoint_id = endpoint.id AND state = 'pending' AND next_attempt_at <= now()) AS due
-              FROM partners_webhookendpoint endpoint
-             WHERE {RECEIVES_EVENTS}) AS endpoints
-"""
-_DISABLED = """
-    SELECT disabled_reason, count(*) FROM partners_webhookendpoint
-     WHERE disabled_reason <> '' AND removed_at IS NULL GROUP BY 1
-"""
 
 
-def _labelled(database: Session, name: str, text: str, label: str, statement: str) -> Metric:
+def labelled(database: Session, name: str, text: str, label: str, statement: str) -> Metric:
     """A gauge of a statement's rows: the value of the label, and the number."""
     gauge = GaugeMetricFamily(name, text, labels=[label])
     for value, number in database.execute(statement).fetchall():
@@ -68,44 +42,20 @@ def _labelled(database: Session, name: str, text: str, label: str, statement: st
 
 def sessions(database: Session) -> list[Metric]:
     """The service's sessions with this database, those of other machines included."""
-    (deliverers,) = database.execute(_DELIVERERS).fetchone() or (0,)
-    return [
-        _labelled(database, "psi_database_sessions", "The service's sessions with the database.", "state", _SESSIONS),
-        GaugeMetricFamily("psi_event_deliverers", "Sessions of deliver_events.", value=deliverers),
-    ]
+    text = "The service's sessions with the database."
+    return [labelled(database, "psi_database_sessions", text, "state", _SESSIONS)]
 
 
 def keys(database: Session) -> list[Metric]:
     """When the last API key of each enabled live partner ends, if it does."""
     name = "psi_api_keys_end_timestamp_seconds"
-    return [_labelled(database, name, "When the partner's last API key ends.", "partner", _ENDS_OF_KEYS)]
+    return [labelled(database, name, "When the partner's last API key ends.", "partner", _ENDS_OF_KEYS)]
 
 
-def feeds_and_purge(database: Session) -> list[Metric]:
-    """The lag of the feeds, those that stopped, and the last purge, if it ever ran to its end."""
-    (lag,) = database.execute(_FEED_LAG).fetchone() or (0.0,)
-    (purged,) = database.execute(_PURGED).fetchone() or (None,)
-    text = "The age of the oldest event that is not in its feed."
-    found: list[Metric] = [
-        _labelled(database, "psi_event_feed_stopped", "Feeds that a failure stopped.", "partner", _STOPPED),
-        GaugeMetricFamily("psi_event_feed_lag_seconds", text, value=lag),
-    ]
-    if purged is not None:
-        name = "psi_purge_ended_timestamp_seconds"
-        found.append(GaugeMetricFamily(name, "When purge_expired last ran to its end.", value=purged))
-    return found
-
-
-def webhooks(database: Session) -> list[Metric]:
-    """Deliveries that wait, failing and disabled endpoints."""
-    failing, pending, seconds = database.execute(_DELIVERIES).fetchone() or (0, 0, 0.0)
-    text = "How long the oldest delivery has been due."
-    return [
-        _labelled(database, "psi_webhooks_disabled", "Disabled webhooks.", "reason", _DISABLED),
-        GaugeMetricFamily("psi_webhooks_failing", "Active webhooks whose latest attempt failed.", value=failing),
-        GaugeMetricFamily("psi_webhook_deliveries_pending", "Deliveries to active webhooks.", value=pending),
-        GaugeMetricFamily("psi_webhook_oldest_due_seconds", text, value=seconds),
-    ]
+def purge(database: Session) -> list[Metric]:
+    """The last purge, if it ever ran to its end."""
+    name, text = "psi_purge_ended_timestamp_seconds", "When purge_expired last ran to its end."
+    return [GaugeMetricFamily(name, text, value=ended) for (ended,) in database.execute(_PURGED).fetchall()]
 
 
 class DatabaseCollector(Collector):

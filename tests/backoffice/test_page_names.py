@@ -19,7 +19,7 @@ ALIKE = {
     *("Conversions", "Documents", "Webhooks", "conversion", "conversions"),
     *("document", "documents", "webhook", "webhooks"),
 }
-PRODUCT = {"core", "users", "partners", "transactions"}
+PRODUCT = {"core", "events", "users", "partners", "transactions"}
 
 
 def page_of(client: Client, path: str, language: str = "en") -> str:

@@ -7,15 +7,16 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from partners.models import DeliveryState, Partner, WebhookEndpoint
-from partners.webhooks.leases import lease
-from partners.webhooks.results import Outcome, record
+from events.models import DeliveryState, WebhookEndpoint
+from events.webhooks.leases import lease
+from events.webhooks.results import Outcome, record
+from partners.models import Partner
 from tests import factories
 from tests.browser.test_accessibility import PHONE, accessibility_violations, open_page  # noqa: F401
 from users.models import Staff
 
-WEBHOOKS = "/admin/partners/webhookendpoint/"
-DELIVERIES = "/admin/partners/webhookdelivery/"
+WEBHOOKS = "/admin/events/webhookendpoint/"
+DELIVERIES = "/admin/events/webhookdelivery/"
 ATTEMPTS = [
     {"at": "2026-01-15T10:30:00.000000Z", "milliseconds": 37, "status": 503},
     {"at": "2026-01-15T10:30:05.000000Z", "milliseconds": 15000, "error": "timeout"},

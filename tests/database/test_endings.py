@@ -25,7 +25,7 @@ _NAMING = """
 def test_every_table_with_a_user_in_it_is_erased(db: None) -> None:
     referring, naming = names(_REFERENCES), names(_NAMING)
     assert {"users_requirementresponse", "users_holdrelease"} <= referring
-    assert {"partners_outboxentry", "partners_event", "users_userevent"} <= naming
+    assert {"events_outboxentry", "events_event", "users_userevent"} <= naming
     assert referring | naming <= set(ERASED)
 
 

@@ -28,10 +28,10 @@ GRANTS = {
     "partners_usedsignature": ADD | {"DELETE"},
     "partners_sandboxrequest": ADD | {"DELETE"},
     # The outbox is written by triggers; functions make events of it, and purge them.
-    "partners_outboxentry": READ,
-    "partners_event": READ,
-    "partners_eventfeed": READ,
-    "partners_webhookendpoint": ADD
+    "events_outboxentry": READ,
+    "events_event": READ,
+    "events_eventfeed": READ,
+    "events_webhookendpoint": ADD
     | {
         (
             "UPDATE (description, disabled_at, disabled_reason, failing_days, failing_since, fan_out_after,"
@@ -39,8 +39,8 @@ GRANTS = {
         ),
         "DELETE",
     },
-    "partners_webhooksecret": ADD | {"UPDATE (encrypted_secret, expires_at)", "DELETE"},
-    "partners_webhookdelivery": ADD
+    "events_webhooksecret": ADD | {"UPDATE (encrypted_secret, expires_at)", "DELETE"},
+    "events_webhookdelivery": ADD
     | {"UPDATE (attempt_count, attempts, ended_at, leased_until, next_attempt_at, state)", "DELETE"},
     # Users: what a partner may change, and what is made of it; status and times are the triggers'.
     "users_user": READ
@@ -84,8 +84,8 @@ GRANTS = {
     "core_auditentry": READ | {"INSERT (action, actor, actor_kind, detail, object)", "DELETE"},
     "partners_partnerevent": READ,
     "partners_apikeyevent": READ,
-    "partners_webhookendpointevent": READ,
-    "partners_webhooksecretevent": READ,
+    "events_webhookendpointevent": READ,
+    "events_webhooksecretevent": READ,
     "users_staffevent": READ,
     "users_staffroleevent": READ,
     "users_secondfactorevent": READ,

@@ -27,7 +27,13 @@ from tests.live.conftest import production
 ROOT = Path(settings.BASE_DIR)
 
 # Before there was a version to serve: its tables were empty.
-BEFORE = {"core": "0001_initial", "partners": "0001_initial", "users": "0001_initial", "transactions": "0001_initial"}
+BEFORE = {
+    "core": "0001_initial",
+    "partners": "0001_initial",
+    "events": "0001_initial",
+    "users": "0001_initial",
+    "transactions": "0001_initial",
+}
 
 
 def test_every_migration_of_a_version_in_use_leaves_the_one_before_it_serving() -> None:
@@ -103,6 +109,7 @@ def test_an_empty_database_gets_a_column_that_a_function_uses_later(db: None, tm
         "config",
         "core",
         "partners",
+        "events",
         "users",
         "transactions",
         "sandbox",

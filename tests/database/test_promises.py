@@ -8,7 +8,8 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 from django.db.utils import IntegrityError, ProgrammingError
 
-from partners.models import Mode, Partner, WebhookEndpoint
+from events.models import WebhookEndpoint
+from partners.models import Mode, Partner
 from tests import factories
 from tests.support.client import Response
 from tests.support.events import place_events
@@ -237,7 +238,7 @@ def test_an_event_that_is_kept_cannot_be_purged(user: User) -> None:
     factories.decide(user, "active")
     place_events()
     with connection.cursor() as cursor:
-        cursor.execute("SELECT purged FROM partners_purge_events(%s, 1000)", [user.partner_id])
+        cursor.execute("SELECT purged FROM events_purge(%s, 1000)", [user.partner_id])
         assert cursor.fetchone() == (0,)
 
 

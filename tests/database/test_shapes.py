@@ -16,8 +16,9 @@ from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from partners.models import Partner, WebhookEndpoint
-from partners.webhooks.deliveries import TEST_TYPE
+from events.models import WebhookEndpoint
+from events.webhooks.deliveries import TEST_TYPE
+from partners.models import Partner
 from tests import factories
 from tests.backoffice.exports.test_archives import unzipped
 from tests.backoffice.test_page_names import page_of, sidebar
@@ -107,7 +108,7 @@ def in_request(column: str) -> Writer:
 
 def in_delivery(_world: World, value: str) -> None:
     row = {"endpoint_id": WebhookEndpoint.objects.get().pk, "event_uuid": uuid4(), "type": TEST_TYPE}
-    insert("partners_webhookdelivery", row | {"attempts": value})
+    insert("events_webhookdelivery", row | {"attempts": value})
 
 
 def in_context(statement: str) -> Writer:
@@ -127,14 +128,14 @@ COLUMNS: dict[str, tuple[Writer, Any]] = {
     "core_auditentry.detail": (in_row("core_auditentry", "detail"), DETAILS),
     "partners_sandboxrequest.field_errors": (in_request("field_errors"), FIELD_ERRORS),
     "partners_sandboxrequest.diagnosis": (in_request("diagnosis"), DIAGNOSES),
-    "partners_webhookdelivery.attempts": (in_delivery, ATTEMPTS),
+    "events_webhookdelivery.attempts": (in_delivery, ATTEMPTS),
 }
 # Their triggers keep the session's context.
 OF_CONTEXT = {
     "partners_partnerevent.pgh_context": "UPDATE partners_partner SET name = '{new}'",
     "partners_apikeyevent.pgh_context": "UPDATE partners_apikey SET expires_at = clock_timestamp() + interval '1 day'",
-    "partners_webhookendpointevent.pgh_context": "UPDATE partners_webhookendpoint SET description = '{new}'",
-    "partners_webhooksecretevent.pgh_context": "UPDATE partners_webhooksecret SET expires_at = clock_timestamp()",
+    "events_webhookendpointevent.pgh_context": "UPDATE events_webhookendpoint SET description = '{new}'",
+    "events_webhooksecretevent.pgh_context": "UPDATE events_webhooksecret SET expires_at = clock_timestamp()",
     "users_userevent.pgh_context": "UPDATE users_user SET city = '{new}' WHERE id = '{w.user.pk}'",
     "users_staffevent.pgh_context": "UPDATE users_staff SET first_name = '{new}' WHERE id = {w.staff.pk}",
     "users_staffroleevent.pgh_context": (
@@ -150,7 +151,7 @@ OF_CONTEXT = {
     ),
 }
 # The owner alone writes them.
-OWNERS = {"users_erasure.rows", "partners_event.data", "partners_outboxentry.data", "pghistory_context.metadata"}
+OWNERS = {"users_erasure.rows", "events_event.data", "events_outboxentry.data", "pghistory_context.metadata"}
 # Rows of libraries, which can be changed again.
 CHANGEABLE = {"mfa_authenticator.data", "socialaccount_socialaccount.extra_data", "socialaccount_socialapp.settings"}
 

@@ -15,7 +15,8 @@ from django.utils import timezone
 from core.database import serving_role
 from demo.people import DUE, DUE_SOON, HELD, external_id
 from demo.seeding import CURRENCIES, PARTNER, SANDBOX_PARTNER, seed
-from partners.models import KEY_PREFIXES, ApiKey, Mode, Partner, WebhookEndpoint
+from events.models import WebhookEndpoint
+from partners.models import KEY_PREFIXES, ApiKey, Mode, Partner
 from tests.support.approval_rules import no_rules_left
 from tests.support.documents import stored_at
 from transactions.documents.downloads import STORAGE

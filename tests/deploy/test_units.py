@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from partners.webhooks import addresses, delivering
+from events.webhooks import addresses, delivering
 from tests.deploy.conftest import program
 
 UNITS = Path(__file__).parents[2] / "deploy" / "systemd"

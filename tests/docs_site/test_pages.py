@@ -11,7 +11,7 @@ from django.conf import settings
 
 from config.description import openapi_json
 from docs_site.conf import changelog, example_files
-from partners import retention
+from events import retention
 from partners.api import errors, idempotency
 from partners.api.json import MAX_BODY_BYTES
 from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT

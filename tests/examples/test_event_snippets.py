@@ -20,8 +20,8 @@ import pytest
 import trustme
 from standardwebhooks import Webhook
 
-from partners.events import feed
-from partners.models import EventFeed
+from events.feed import reading as feed
+from events.models import EventFeed
 from tests import factories
 from tests.examples.calling import Access
 from tests.examples.gateway import Gateway

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from django.db import connections
 
-from partners.models import ApiKey, Mode, Partner, WebhookEndpoint
+from events.models import WebhookEndpoint
+from partners.models import ApiKey, Mode, Partner
 from tests import factories
 from tests.docs_site.site import page
 from tests.examples.languages import BASH, ENVIRONMENT, EXAMPLES, NODE, PYTHON, Workshop, require

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from standardwebhooks import Webhook
 
-from partners.events import feed
-from partners.models import EventFeed
+from events.feed import reading as feed
+from events.models import EventFeed
 from tests import factories
 from tests.examples.driven import DrivenClient, call, send
 from tests.examples.gateway import Gateway

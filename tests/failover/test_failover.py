@@ -294,9 +294,9 @@ def assert_nothing_is_lost(installation: Installation, notes: Notes) -> None:
 def assert_the_feed_is_complete(installation: Installation, clients: Clients) -> None:
     """The feed has each change once, the follower has read all of it in order, and each event was delivered."""
     execute, notes = installation.cluster.execute, clients.notes
-    wait_until(lambda: execute("SELECT count(*) FROM partners_outboxentry") == [(0,)])
+    wait_until(lambda: execute("SELECT count(*) FROM events_outboxentry") == [(0,)])
     placed = [row[0] for row in execute(
-        "SELECT event_id::text FROM partners_event JOIN partners_partner p ON p.id = partner_id"
+        "SELECT event_id::text FROM events_event JOIN partners_partner p ON p.id = partner_id"
         f" WHERE slug = '{PARTNER}' ORDER BY position")]  # fmt: skip
     client = installation.client(PARTNER, 0)
     response: Any = None
@@ -308,7 +308,7 @@ def assert_the_feed_is_complete(installation: Installation, clients: Clients) ->
     [(changes, recorded, conversions)] = execute(
         "SELECT count(*) FILTER (WHERE type = 'user.statusChanged'),"
         " sum((data->>'count')::int) FILTER (WHERE type = 'user.transactionsRecorded'),"
-        " (SELECT count(*) FROM transactions_conversion) FROM partners_event"
+        " (SELECT count(*) FROM transactions_conversion) FROM events_event"
     )
     [(decisions,)] = execute("SELECT count(*) FROM users_statuschange")
     assert (changes, recorded) == (decisions, conversions)

@@ -21,7 +21,7 @@ from django.conf import settings
 from django.db import connections
 
 from core.database import serving_role
-from partners.events.relay import Relay
+from events.feed.relay import Relay
 from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url

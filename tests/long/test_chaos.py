@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from partners.models import Event, Mode, Partner
+from events.models import Event
+from partners.models import Mode, Partner
 from tests import factories
 from tests.live.conftest import Server, serving
 from tests.long.chaos import Reconciler, UserPlan, shuffled

@@ -52,7 +52,7 @@ def test_a_frozen_deliverer_stops_no_feed(_number: int, tmp_path: Path) -> None:
             writer.record(users[0])
             writer.commit()
             with delivering(tmp_path / "log", DATABASE_URL=cluster.url):
-                placed = "SELECT count(*) FROM partners_event"
+                placed = "SELECT count(*) FROM events_event"
                 wait_until(lambda: observer.execute(placed).fetchone() == (ROWS + 1,), seconds=SECONDS)
         finally:
             frozen.kill()

@@ -195,14 +195,14 @@ def add_webhook(cluster: Cluster, receiver: Receiver, environment: dict[str, str
 
 def has_nothing_left(cluster: Cluster) -> bool:
     with psycopg.connect(cluster.url) as connection:
-        return connection.execute("SELECT FROM partners_outboxentry").fetchone() is None
+        return connection.execute("SELECT FROM events_outboxentry").fetchone() is None
 
 
 def pending(cluster: Cluster) -> list[tuple[Any, ...]]:
     """The deliveries that are not made, with their attempts."""
     with psycopg.connect(cluster.url) as connection:
         return connection.execute(
-            "SELECT position, state, attempts, next_attempt_at, leased_until FROM partners_webhookdelivery"
+            "SELECT position, state, attempts, next_attempt_at, leased_until FROM events_webhookdelivery"
             " WHERE state <> 'delivered' ORDER BY position LIMIT 20"
         ).fetchall()
 

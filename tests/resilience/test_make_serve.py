@@ -13,7 +13,8 @@ import psutil
 import pytest
 from django.conf import settings
 
-from partners.models import Event, Partner
+from events.models import Event
+from partners.models import Partner
 from tests.factories import UserFactory
 from tests.live.conftest import Server, answering, free_port, production
 from tests.support.timeouts import WAIT_SECONDS

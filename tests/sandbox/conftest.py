@@ -8,7 +8,7 @@ import pytest
 
 from partners.models import Mode, Partner
 from tests import factories
-from tests.partners.webhooks.conftest import authority, delivering, loopback, no_other_endpoint, receiver
+from tests.events.webhooks.conftest import authority, delivering, loopback, no_other_endpoint, receiver
 from tests.support.client import PartnerClient, Transport, in_process
 from tests.support.documents import faults, folder
 from tests.transactions.conftest import line

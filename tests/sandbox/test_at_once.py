@@ -5,9 +5,10 @@ from unittest.mock import Mock
 
 import pytest
 
+from events.models import WebhookEndpoint
+from events.webhooks import addresses, endpoints
 from partners.authentication import keys
-from partners.models import ApiKey, Partner, WebhookEndpoint
-from partners.webhooks import addresses, endpoints
+from partners.models import ApiKey, Partner
 from sandbox import webhook_views
 from tests import factories
 from tests.support.at_once import at_once

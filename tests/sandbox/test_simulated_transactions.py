@@ -12,9 +12,10 @@ import pytest
 from django.utils import timezone
 
 from core.formats.rfc_3339 import format_timestamp
+from events.feed.relay import Relay
+from events.models import OutboxEntry, WebhookEndpoint
 from partners.api.idempotency import ALREADY_RECEIVED
-from partners.events.relay import Relay
-from partners.models import ApiKey, Mode, OutboxEntry, Partner, WebhookEndpoint
+from partners.models import ApiKey, Mode, Partner
 from tests import factories
 from tests.support.client import PartnerClient, Transport, now
 from tests.support.documents import folder

@@ -6,8 +6,9 @@ from django.db import connections
 from django.db.models.functions import Now
 
 from core.database import serving_role
-from partners.events.relay import Relay
-from partners.models import Event, OutboxEntry, Partner
+from events.feed.relay import Relay
+from events.models import Event, OutboxEntry
+from partners.models import Partner
 from tests import factories
 from users.models import User
 

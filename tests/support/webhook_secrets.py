@@ -1,7 +1,7 @@
 """The secrets of a webhook."""
 
-from partners.models import WebhookEndpoint
-from partners.webhooks import endpoints
+from events.models import WebhookEndpoint
+from events.webhooks import endpoints
 
 
 def secrets_in_force(endpoint: WebhookEndpoint) -> list[str]:

@@ -96,7 +96,7 @@ class Follower:
     def poll(self) -> int:
         """Read what is there; return its number."""
         rows = self.connection.execute(
-            "SELECT position, type, user_id, data FROM partners_event WHERE partner_id = %s AND position > %s"
+            "SELECT position, type, user_id, data FROM events_event WHERE partner_id = %s AND position > %s"
             " ORDER BY position LIMIT %s",
             (self.partner_id, self.position, self.limit),
         ).fetchall()

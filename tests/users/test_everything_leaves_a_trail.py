@@ -16,9 +16,9 @@ from pytest_django import Settings
 from core.database import serving_role
 from core.management.base import ServiceCommand
 from core.models import AuditEntry
+from events.webhooks import addresses
 from partners.authentication import keys
 from partners.models import Partner
-from partners.webhooks import addresses
 from tests import factories
 from tests.backoffice.test_staff_urls import FOR_ALL_STAFF, NOT_THERE, PATHS
 from tests.support.approval_rules import no_rules_left, set_rule
@@ -37,7 +37,7 @@ LINES = "core_auditentry"
 # The row itself says who and when: openings, claims and releases are in the access log, notes in their table.
 OWN_TRAIL = {"users_accessrecord", "users_casenote", "users_userevent"}
 # Sessions and what they count; what the outbox and histories get by triggers.
-NO_ACT = {"django_session", "staff_cache", "partners_outboxentry"}
+NO_ACT = {"django_session", "staff_cache", "events_outboxentry"}
 
 _WRITTEN = """
     SELECT relname, n_tup_ins + n_tup_upd + n_tup_del FROM pg_stat_xact_all_tables
@@ -66,7 +66,7 @@ OURS = sorted(
     name
     for name, app in get_commands().items()
     if isinstance(app, str)
-    and app in {"core", "partners", "users", "transactions", "backoffice", "demo"}
+    and app in {"core", "partners", "events", "users", "transactions", "backoffice", "demo"}
     # Django's have their own test (tests/users/commands/test_create_staff.py).
     and name not in {"migrate", "demo", "createsuperuser", "changepassword"}
 )

@@ -19,9 +19,10 @@ from pytest_django import Settings
 from backoffice.case.requirement_forms import AskForm, confirmation
 from core.database import history_context
 from core.models import AuditEntry
+from events.models import DeliveryState, WebhookDelivery, WebhookEndpoint, WebhookSecret
+from events.webhooks import addresses, endpoints
 from partners.authentication import keys
-from partners.models import ApiKey, DeliveryState, Partner, WebhookDelivery, WebhookEndpoint, WebhookSecret
-from partners.webhooks import addresses, endpoints
+from partners.models import ApiKey, Partner
 from tests import factories
 from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import PartnerClient
@@ -284,7 +285,7 @@ def webhook_of(world: World) -> WebhookEndpoint:
 
 
 ASKED = "Please confirm the street."
-WEBHOOK = "/admin/partners/webhookendpoint/{w.webhook.pk}/"
+WEBHOOK = "/admin/events/webhookendpoint/{w.webhook.pk}/"
 BIRTH_AND_ADDRESS = ("Dec. 10, 1990", "100 King St W", "Suite 200", "Toronto", "M5X 1A9")
 
 # The admin's name of each kind of row, and the world's name.
@@ -296,8 +297,8 @@ KEPT = {
     "a conversion": ("transactions/conversion", "conversion"),
     "a document": ("transactions/document", "document"),
     "a role": ("auth/group", "group"),
-    "a webhook's columns": ("partners/webhookendpoint", "webhook"),
-    "a delivery": ("partners/webhookdelivery", "delivery"),
+    "a webhook's columns": ("events/webhookendpoint", "webhook"),
+    "a delivery": ("events/webhookdelivery", "delivery"),
     "a line of the audit log": ("core/auditentry", "entry"),
 }
 CHANGED_BY_SOME = {
@@ -499,10 +500,10 @@ TABLE: tuple[Page | Action, ...] = (
         lambda _w: {"confirmed": "on"},
         lambda w: ApiKey.objects.get(pk=w.key.pk).revoked_at is not None,
     ),
-    Page("Webhooks", rows_of("partners/webhookendpoint"), PARTNER_READERS),
-    Page("Webhook", rows_of("partners/webhookendpoint", "webhook"), PARTNER_READERS),
-    Page("Webhook deliveries", rows_of("partners/webhookdelivery"), PARTNER_READERS),
-    Page("Webhook delivery", rows_of("partners/webhookdelivery", "delivery"), PARTNER_READERS),
+    Page("Webhooks", rows_of("events/webhookendpoint"), PARTNER_READERS),
+    Page("Webhook", rows_of("events/webhookendpoint", "webhook"), PARTNER_READERS),
+    Page("Webhook deliveries", rows_of("events/webhookdelivery"), PARTNER_READERS),
+    Page("Webhook delivery", rows_of("events/webhookdelivery", "delivery"), PARTNER_READERS),
     *form(
         "Add a webhook",
         "/admin/partners/partner/{w.partner.pk}/add_webhook/",
@@ -529,7 +530,7 @@ TABLE: tuple[Page | Action, ...] = (
     *form("Disable a webhook", f"{WEBHOOK}disable/", is_done=lambda w: not webhook_of(w).is_active),
     *form(
         "Enable a webhook",
-        "/admin/partners/webhookendpoint/{w.disabled.pk}/enable/",
+        "/admin/events/webhookendpoint/{w.disabled.pk}/enable/",
         is_done=lambda w: WebhookEndpoint.objects.get(pk=w.disabled.pk).is_active,
     ),
     *form(
@@ -539,7 +540,7 @@ TABLE: tuple[Page | Action, ...] = (
         lambda w: webhook_of(w).removed_at is not None,
     ),
     *form("Retry a webhook's deliveries", f"{WEBHOOK}retry/", is_done=is_retried),
-    *form("Retry a delivery", "/admin/partners/webhookdelivery/{w.delivery.pk}/retry/", is_done=is_retried),
+    *form("Retry a delivery", "/admin/events/webhookdelivery/{w.delivery.pk}/retry/", is_done=is_retried),
     Page("Staff", rows_of("users/staff"), STAFF_READERS),
     Page("Staff account", rows_of("users/staff", "colleague"), STAFF_READERS),
     *form(

@@ -19,8 +19,8 @@ from django.utils.translation import pgettext_lazy
 from core.audit import entry_trigger, register
 from core.database.shapes import context_shape
 from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object
-from partners.events.outbox import insert_entry
-from partners.models import EventType
+from events.feed.outbox import insert_entry
+from events.models import EventType
 from users.models.columns import PROFILE_COLUMNS
 from users.models.staff import Staff
 from users.models.triggers import by_active_staff

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from core.audit import entry_trigger, register
 from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object, refuse, stamped
 from core.database.wire import wire_time
-from partners.events.outbox import insert_entry
-from partners.models import EventType
+from events.feed.outbox import insert_entry
+from events.models import EventType
 from users.models.columns import PROFILE_COLUMNS, REVIEWED_COLUMNS
 from users.models.statuses import ENDED_STATUSES, TRANSITIONS, Status, status_reason_sql
 

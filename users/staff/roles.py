@@ -41,8 +41,8 @@ ROLES: dict[str, set[str]] = {
         "auth.view_group",
         "partners.view_partner",
         "partners.view_apikey",
-        "partners.view_webhookendpoint",
-        "partners.view_webhookdelivery",
+        "events.view_webhookendpoint",
+        "events.view_webhookdelivery",
         "partners.view_sandboxrequest",
         "core.view_auditentry",
     },
@@ -52,7 +52,7 @@ ROLES: dict[str, set[str]] = {
         for model in ("partner", "apikey", "webhookendpoint")
     }
     # A change of a delivery is a retry.
-    | {"partners.view_webhookdelivery", "partners.change_webhookdelivery", "partners.view_sandboxrequest"},
+    | {"events.view_webhookdelivery", "events.change_webhookdelivery", "partners.view_sandboxrequest"},
     "administrator": {"users.view_staff", "users.add_staff", "users.change_staff", "auth.view_group"},
 }
 

@@ -17,7 +17,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from backoffice.exports import archives
-from partners.evidence import keys
+from core import evidence_key as keys
 from tests.support.client import Response
 from tests.support.documents import LONG, add_document, path_of
 from tests.support.staff import client_as

@@ -12,15 +12,16 @@ from django.test import Client
 from django.utils import timezone
 
 from core.models import AuditEntry
-from partners.models import DeliveryState, Partner, WebhookDelivery, WebhookEndpoint
-from partners.webhooks import addresses, endpoints
+from events.models import DeliveryState, WebhookDelivery, WebhookEndpoint
+from events.webhooks import addresses, endpoints
+from partners.models import Partner
 from tests.factories import PartnerFactory, WebhookDeliveryFactory, WebhookEndpointFactory
 from tests.support.staff import client_as, staff_acts, words
 from tests.support.webhook_secrets import secrets_in_force
 
 PARTNERS = "/admin/partners/partner/"
-WEBHOOKS = "/admin/partners/webhookendpoint/"
-DELIVERIES = "/admin/partners/webhookdelivery/"
+WEBHOOKS = "/admin/events/webhookendpoint/"
+DELIVERIES = "/admin/events/webhookdelivery/"
 URL = "https://hooks.example.com/a-path-of-their-own?token=tell-nobody"
 ACTIONS = ("add_webhook", "edit", "rotate", "disable", "enable", "remove", "retry", "send_test")
 

@@ -9,9 +9,9 @@ from unittest.mock import Mock
 
 import pytest
 
+from events.webhooks import addresses, delivering, endpoints
 from partners.api.json import MAX_BODY_BYTES
 from partners.authentication import keys
-from partners.webhooks import addresses, delivering, endpoints
 from tests import factories
 from tests.support import drift
 from tests.support.client import PartnerClient, Response, in_process

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from core.database.wire import json_members, json_text, wire_time
 from core.formats.rfc_3339 import format_timestamp
+from events.models import Event
 from partners.api.lists import MAX_LIMIT
-from partners.models import Event, Partner
+from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.events import place_events

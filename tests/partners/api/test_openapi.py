@@ -10,12 +10,12 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from config.urls import api_urlpatterns
 from core.formats import uuids
+from events.models import EventType
+from events.models.webhooks import MAX_URL_LENGTH
+from events.webhooks.deliveries import TEST_TYPE
 from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT
 from partners.api.rule_fields import TextField
 from partners.api.sandbox.faults import Fault
-from partners.models import EventType
-from partners.models.webhooks import MAX_URL_LENGTH
-from partners.webhooks.deliveries import TEST_TYPE
 from sandbox.serializers import MAX_HOURS
 from tests.support import drift
 from tests.support.client import in_process

@@ -16,11 +16,11 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from core.database import serving_role
+from events.webhooks.delivering import APPLICATION_NAME
 from partners import checks
 from partners.authentication import keys
 from partners.models import Partner
 from partners.monitoring import health
-from partners.webhooks.delivering import APPLICATION_NAME
 from tests import factories
 from tests.conftest import database_url
 from tests.live.conftest import free_port

@@ -10,9 +10,9 @@ from django.db import connection, transaction
 
 from core.database import statements
 from core.database.query import Query
+from events.feed.reading import EVENTS
 from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT, KeysetList
 from partners.authentication import keys
-from partners.events.feed import EVENTS
 from partners.models import Partner
 from tests import factories
 from tests.support.documents import add_documents

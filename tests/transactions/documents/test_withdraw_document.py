@@ -9,7 +9,7 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 
 from backoffice.exports.transactions import document_records
-from partners.models import Event
+from events.models import Event
 from tests.factories import NOON, StaffFactory
 from tests.support.client import PartnerClient, Response
 from tests.support.commands import outcome, refusal, run

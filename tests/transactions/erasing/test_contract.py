@@ -14,9 +14,10 @@ from django.db import connections
 
 from core.database import serving_role
 from core.models import AuditEntry
-from partners.events.relay import Relay
-from partners.models import IdempotencyRecord, Partner, UsedSignature, WebhookDelivery
-from partners.webhooks.fan_out import fan_out
+from events.feed.relay import Relay
+from events.models import WebhookDelivery
+from events.webhooks.fan_out import fan_out
+from partners.models import IdempotencyRecord, Partner, UsedSignature
 from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back

@@ -14,9 +14,9 @@ from django.db import connections
 from config.embedded.server import SUPERUSER, programs
 from core.database import serving_role
 from core.models import AuditEntry
-from partners.events.relay import Relay
+from events.feed.relay import Relay
+from events.webhooks.fan_out import fan_out
 from partners.models import Partner, SandboxRequest
-from partners.webhooks.fan_out import fan_out
 from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back

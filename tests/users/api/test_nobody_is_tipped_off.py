@@ -15,9 +15,9 @@ from django.utils import timezone
 from hypothesis import HealthCheck, example, given, settings
 
 from core.refusals import RefusedError
-from partners.models import WebhookDelivery, WebhookEndpoint
-from partners.webhooks import fan_out, leases
-from partners.webhooks.sending import attempt_headers
+from events.models import WebhookDelivery, WebhookEndpoint
+from events.webhooks import fan_out, leases
+from events.webhooks.sending import attempt_headers
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.events import place_events

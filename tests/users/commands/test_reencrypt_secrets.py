@@ -7,9 +7,9 @@ from allauth.mfa.models import Authenticator
 from django.test import Client
 from pytest_django import Settings
 
+from events.webhooks import endpoints
 from partners.authentication import keys
 from partners.models import ApiKey, Partner
-from partners.webhooks import endpoints
 from tests import factories
 from tests.support import totp
 from tests.support.client import in_process

@@ -14,7 +14,8 @@ from psycopg.errors import IntegrityConstraintViolation, RestrictViolation
 
 from core.database import serving_role
 from core.models import AuditEntry
-from partners.models import Event, Mode, OutboxEntry, Partner
+from events.models import Event, OutboxEntry
+from partners.models import Mode, Partner
 from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back

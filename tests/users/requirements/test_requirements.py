@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from core.models import AuditEntry
 from core.refusals import RefusedError
-from partners.models import OutboxEntry, Partner
+from events.models import OutboxEntry
+from partners.models import Partner
 from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.commands import outcome, printed, refusal

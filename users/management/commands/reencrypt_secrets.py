@@ -2,7 +2,9 @@ from collections.abc import Iterator
 
 from core.management.arguments import DRY_RUN, batch_size
 from core.management.base import Outcome, ServiceCommand
-from partners.authentication.reencryption import API_KEYS, WEBHOOKS, Count, reencrypt
+from core.reencryption import Count, reencrypt
+from events.webhooks.endpoints import WEBHOOKS
+from partners.authentication.keys import API_KEYS
 from users.staff_login.factors import SECOND_FACTORS
 
 ENCRYPTED_COLUMNS = (API_KEYS, WEBHOOKS, SECOND_FACTORS)

@@ -1,0 +1,1 @@
+"""What partners are told: the feed of events, and webhooks."""

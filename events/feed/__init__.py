@@ -1,0 +1,1 @@
+"""The feed of events: the outbox, the relay, and GET /v1/events."""

@@ -1,0 +1,54 @@
+"""GET /v1/events: contract, section 10."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.http import HttpResponse
+
+from core.database.query import Query
+from events.feed import reading as feed
+from partners.api.base import PartnerAPIView
+from partners.api.errors import invalid_parameter
+from partners.api.lists import Page
+from partners.api.pagination import KeysetPagination
+from partners.api.request import PartnerRequest
+
+CURSOR_TOO_OLD = "Older than the events kept: read the users again, then the feed without a cursor."
+
+
+class FeedPagination(KeysetPagination):
+    """Pages of the feed, whose cursors go on where nothing follows yet."""
+
+    def parse(self, cursor: str) -> tuple[int] | None:
+        """The position that a cursor names; None if it is malformed."""
+        position = feed.position_of(cursor)
+        return None if position is None else (position,)
+
+    def cursor_of(self, position: Sequence[Any]) -> str:
+        """The cursor that names a position."""
+        return feed.cursor_of(*position)
+
+    def next_of(self, page: Page) -> Mapping[str, object]:
+        """A cursor in any case, and whether there is more now. Raises BadRequestError for a cursor that is too old."""
+        purged = (page.owner,)
+        start = self.start or purged
+        if start < purged:
+            raise invalid_parameter("cursor", CURSOR_TOO_OLD)
+        last = start if page.last[0] is None else page.last
+        return {"nextCursor": self.cursor_of(last), "hasMore": page.has_more}
+
+
+class EventList(PartnerAPIView):
+    """/v1/events."""
+
+    pagination_class = FeedPagination
+
+    paginator: FeedPagination
+
+    def get_query(self, partner_id: int) -> Query[Page]:  # type: ignore[override]
+        self.paginator.require_valid()
+        return feed.EVENTS.page((partner_id, partner_id), self.paginator.start, self.paginator.limit)
+
+    def get(self, request: PartnerRequest) -> HttpResponse:
+        [page] = self.get_rows()
+        return self.paginator.get_paginated_response(page)

@@ -1,0 +1,58 @@
+"""Gauges of feeds and webhooks, for Prometheus."""
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from events.models import RECEIVES_EVENTS
+from partners.monitoring.gauges import labelled
+from partners.monitoring.probes import Session
+
+_DELIVERERS = """
+    SELECT count(*) FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name = 'partner-service-deliverer'
+"""
+_FEED_LAG = """
+    SELECT greatest(0, extract(epoch FROM now() - created_at))::float8 FROM events_outboxentry ORDER BY id LIMIT 1
+"""
+_STOPPED = """
+    SELECT slug, 1 FROM events_eventfeed JOIN partners_partner ON id = partner_id WHERE stopped_at IS NOT NULL
+"""
+# Those of active endpoints of enabled partners; of each, the index gives its first.
+_DELIVERIES = f"""
+    SELECT count(failing_since), coalesce(sum(pending), 0)::bigint,
+           coalesce(max(extract(epoch FROM now() - due)), 0)::float8
+      FROM (SELECT failing_since,
+                   (SELECT count(*) FROM events_webhookdelivery
+                     WHERE endpoint_id = endpoint.id AND state = 'pending') AS pending,
+                   (SELECT min(next_attempt_at) FROM events_webhookdelivery
+                     WHERE endpoint_id = endpoint.id AND state = 'pending' AND next_attempt_at <= now()) AS due
+              FROM events_webhookendpoint endpoint
+             WHERE {RECEIVES_EVENTS}) AS endpoints
+"""
+_DISABLED = """
+    SELECT disabled_reason, count(*) FROM events_webhookendpoint
+     WHERE disabled_reason <> '' AND removed_at IS NULL GROUP BY 1
+"""
+
+
+def feeds(database: Session) -> list[Metric]:
+    """The lag of the feeds, those that stopped, and who delivers."""
+    (lag,) = database.execute(_FEED_LAG).fetchone() or (0.0,)
+    (deliverers,) = database.execute(_DELIVERERS).fetchone() or (0,)
+    text = "The age of the oldest event that is not in its feed."
+    return [
+        labelled(database, "psi_event_feed_stopped", "Feeds that a failure stopped.", "partner", _STOPPED),
+        GaugeMetricFamily("psi_event_feed_lag_seconds", text, value=lag),
+        GaugeMetricFamily("psi_event_deliverers", "Sessions of deliver_events.", value=deliverers),
+    ]
+
+
+def webhooks(database: Session) -> list[Metric]:
+    """Deliveries that wait, failing and disabled endpoints."""
+    failing, pending, seconds = database.execute(_DELIVERIES).fetchone() or (0, 0, 0.0)
+    text = "How long the oldest delivery has been due."
+    return [
+        labelled(database, "psi_webhooks_disabled", "Disabled webhooks.", "reason", _DISABLED),
+        GaugeMetricFamily("psi_webhooks_failing", "Active webhooks whose latest attempt failed.", value=failing),
+        GaugeMetricFamily("psi_webhook_deliveries_pending", "Deliveries to active webhooks.", value=pending),
+        GaugeMetricFamily("psi_webhook_oldest_due_seconds", text, value=seconds),
+    ]

@@ -1,0 +1,23 @@
+from core.management.base import Outcome, ServiceCommand
+from events.management.webhooks import ENDPOINT
+from events.models import WebhookEndpoint
+from events.webhooks.delivering import send_test
+
+
+class Command(ServiceCommand):
+    help = "Sends a webhook.test now, also to a disabled webhook. Exit status 1 if the response is no 2xx."
+    arguments = (ENDPOINT,)
+
+    def perform(self, *, endpoint: WebhookEndpoint) -> Outcome:
+        result = send_test(endpoint=endpoint)
+        response = f"Error: {result.error}" if result.status is None else f"Status: {result.status}"
+        return Outcome(
+            {
+                "webhookId": endpoint.pk,
+                "status": result.status,
+                "milliseconds": result.milliseconds,
+                "error": result.error or None,
+            },
+            f"{response}, after {result.milliseconds} ms.",
+            status=0 if result.is_success else 1,
+        )

@@ -1,1 +1,0 @@
-"""Events of partners: the outbox, the relay, the feed (contract, section 10)."""

@@ -1,0 +1,112 @@
+"""A feed whose events cannot be placed stops alone, and says so (docs/operations.md, "A feed stops")."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import connections
+
+from core.database import serving_role
+from events.feed import relay
+from events.feed.relay import Relay
+from events.models import Event
+from partners.models import Partner
+from partners.monitoring.gauges import feeds_and_purge
+from tests import factories
+from tests.conftest import database_url
+from tests.support.events import place_events
+from users.models import Status
+
+RUNBOOK = Path(settings.BASE_DIR, "docs/operations.md")
+STRAY = """
+    INSERT INTO events_event (partner_id, user_id, type, created_at, data, position)
+    SELECT partner_id, gen_random_uuid(), 'user.statusChanged', now(), '{}', last_position + 1
+      FROM events_eventfeed WHERE partner_id = %s
+"""
+TOO_LOW = "UPDATE events_eventfeed SET last_position = 0 WHERE partner_id = %s"
+
+
+def add_event(partner: Partner) -> None:
+    factories.UserFactory.create(partner=partner, status=Status.ACTIVE)
+
+
+def as_owner(statement: str, *parameters: int) -> None:
+    with connections[serving_role.OWNER].cursor() as cursor:
+        cursor.execute(statement, parameters)
+    connections[serving_role.OWNER].close()
+
+
+def stopped_in_metrics() -> set[str]:
+    with psycopg.connect(database_url(serving_role.SERVING)) as database:
+        samples = [sample for metric in feeds_and_purge(database) for sample in metric.samples]
+    return {sample.labels["partner"] for sample in samples if sample.name == "psi_event_feed_stopped"}
+
+
+def repair(partner: Partner) -> str:
+    """The statement of the runbook, for the partner."""
+    [chapter] = re.findall(r"^### A feed stops$(.*?)^### ", RUNBOOK.read_text(), re.MULTILINE | re.DOTALL)
+    [statement] = re.findall(r"```sql\n *(UPDATE.*?)```", chapter, re.DOTALL)
+    return str(statement).replace("'SLUG'", f"'{partner.slug}'")
+
+
+@pytest.fixture
+def other(committed_partner: Partner) -> Partner:
+    partner: Partner = factories.PartnerFactory.create(slug=f"{committed_partner.slug}-other")
+    return partner
+
+
+@pytest.fixture(params=[STRAY, TOO_LOW], ids=["a stray event", "a position too low"])
+def stopped(request: Any, committed_partner: Partner) -> Iterator[Partner]:
+    """A partner with a placed event, and one that cannot be placed."""
+    place_events()
+    add_event(committed_partner)
+    place_events()
+    as_owner(request.param, committed_partner.pk)
+    add_event(committed_partner)
+    yield committed_partner
+    # For later tests, which place all committed events.
+    as_owner(repair(committed_partner))
+    place_events()
+
+
+def test_it_stops_no_other_feed(stopped: Partner, other: Partner) -> None:
+    add_event(other)
+    assert Relay().assign_positions() == 1
+    assert Event.objects.filter(partner=other).count() == 1
+    assert stopped_in_metrics() == {stopped.slug}
+
+
+def test_it_is_logged_each_minute(stopped: Partner, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+    monkeypatch.setattr(relay, "FAILED_PAUSE_SECONDS", 0.0)
+    tried = Relay()
+    assert (tried.assign_positions(), tried.assign_positions()) == (0, 0)
+    said = {"event": "event feed stopped", "partner": stopped.slug, "failure": "23505 event_position"}
+    assert [{name: record.msg[name] for name in said} for record in caplog.records] == [said]
+
+    monkeypatch.setattr(relay, "FAILED_LOG_SECONDS", 0.0)
+    again = Relay()
+    assert (again.assign_positions(), again.assign_positions()) == (0, 0)
+    assert len(caplog.records) == 3
+
+
+def test_others_are_placed_while_it_waits_for_its_next_attempt(stopped: Partner, other: Partner) -> None:
+    tried = Relay()
+    tried.assign_positions()
+    as_owner(repair(stopped))
+    add_event(other)
+    assert tried.assign_positions() == 1
+    assert Event.objects.filter(partner=other).exists()
+
+
+def test_the_runbook_repairs_it(stopped: Partner) -> None:
+    Relay().assign_positions()
+    events = Event.objects.filter(partner=stopped).order_by("position").values_list("event_id", flat=True)
+    before = list(events)
+    as_owner(repair(stopped))
+    assert Relay().assign_positions() == 1
+    assert list(events.all())[:-1] == before
+    assert stopped_in_metrics() == set()

@@ -1,0 +1,131 @@
+"""A receiver on this machine, and `deliver_events` in this process or in one of its own."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from events.models import WebhookEndpoint
+from events.webhooks import delivering as deliverer_module
+from events.webhooks import endpoints, leases, results, sending
+from events.webhooks.delivering import Deliverer
+from partners.models import Partner
+from tests import factories
+from tests.live.conftest import production
+from tests.support import drift
+from tests.support.commands import obey_all_signals
+from tests.support.receiver import Authority, Receiver
+from tests.support.timeouts import WAIT_SECONDS
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority.create(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture
+def receiver(authority: Authority) -> Iterator[Receiver]:
+    with authority.receiver() as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def loopback(settings: Any, authority: Authority) -> None:
+    """Webhooks may go to this machine."""
+    settings.DEBUG = settings.WEBHOOK_ALLOW_LOOPBACK = True
+    settings.WEBHOOK_CA_BUNDLE = str(authority.bundle)
+
+
+@pytest.fixture
+def add_endpoint(loopback: None) -> Iterator[Callable[..., tuple[WebhookEndpoint, str]]]:
+    """Add an endpoint at a receiver; return it and its secret. What arrives there is as the OpenAPI document says."""
+    receivers: list[Receiver] = []
+
+    def add(partner: Partner, receiver: Receiver, **fields: Any) -> tuple[WebhookEndpoint, str]:
+        receivers.append(receiver)
+        return factories.add_endpoint(partner=partner, url=receiver.url, **fields)
+
+    yield add
+    for receiver in receivers:
+        for received in receiver.requests:
+            drift.check_event(received.body)
+
+
+@pytest.fixture
+def no_other_endpoint(committed_partner: Partner) -> None:
+    """Disable those of tests before."""
+    for endpoint in WebhookEndpoint.objects.all():
+        endpoints.disable(endpoint)
+
+
+@pytest.fixture
+def late_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have second attempts wait for an hour, longer than any test takes."""
+    monkeypatch.setattr(results, "DELAYS", (timedelta(hours=1), *results.DELAYS[1:]))
+
+
+@pytest.fixture
+def delivering(loopback: None, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run what `deliver_events` runs, in a thread of this process, while the block runs.
+
+    Its attempts and leases last as long as a test waits for a condition.
+    """
+    monkeypatch.setattr(deliverer_module, "IDLE_SECONDS", 0.01)
+    monkeypatch.setattr(deliverer_module, "RETRY_SECONDS", 0.1)
+    monkeypatch.setattr(sending, "TIMEOUT_SECONDS", WAIT_SECONDS)
+    monkeypatch.setattr(leases, "LEASE", timedelta(seconds=2 * WAIT_SECONDS))
+
+    @contextmanager
+    def run() -> Iterator[None]:
+        started: Future[tuple[Deliverer, asyncio.AbstractEventLoop]] = Future()
+
+        async def deliver() -> None:
+            deliverer = Deliverer()
+            started.set_result((deliverer, asyncio.get_running_loop()))
+            await deliverer.run()
+
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(lambda: asyncio.run(deliver()))
+            deliverer, loop = started.result(WAIT_SECONDS)
+            try:
+                yield
+            finally:
+                loop.call_soon_threadsafe(deliverer.stop)
+                running.result(WAIT_SECONDS)
+                # Its database connection is closed before the test's end.
+                deliverer._relay.join(WAIT_SECONDS)
+
+    return run
+
+
+@pytest.fixture
+def process(authority: Authority) -> Any:
+    """Run the command `deliver_events` while the block runs."""
+
+    @contextmanager
+    def run() -> Iterator["subprocess.Popen[bytes]"]:
+        given = production(DEBUG="true", WEBHOOK_ALLOW_LOOPBACK="true", WEBHOOK_CA_BUNDLE=str(authority.bundle))
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "deliver_events"],
+            env=os.environ | given,
+            cwd=Path(settings.BASE_DIR),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=obey_all_signals,  # noqa: PLW1509 - it only sets what happens at signals
+        )
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(timeout=WAIT_SECONDS)
+
+    return run

@@ -1,0 +1,481 @@
+"""Making, leasing and recording deliveries: contract, section 10."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.db.models import F
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from events.feed.relay import Relay
+from events.models import DeliveryState, DisabledReason, Event, WebhookDelivery, WebhookEndpoint
+from events.webhooks import deliveries, endpoints, fan_out, leases
+from events.webhooks.results import Outcome, record
+from partners.models import Partner
+from tests.factories import (
+    EventFactory,
+    StatusChangeFactory,
+    UserFactory,
+    WebhookDeliveryFactory,
+    WebhookEndpointFactory,
+)
+from users.models import Status, User
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def endpoint(partner: Partner) -> WebhookEndpoint:
+    return WebhookEndpointFactory.create(partner=partner)
+
+
+def outcome(status: int | None = 204, *, at: datetime | None = None, **fields: Any) -> Outcome:
+    return Outcome(at or timezone.now(), 12, status, **fields)
+
+
+def make(partner: Partner, *, users: int = 1, decisions: int = 1) -> list[User]:
+    """Users with this many events each, which have deliveries."""
+    path = [Status.ACTIVE, Status.SUSPENDED, Status.ACTIVE, Status.SUSPENDED]
+    made = [UserFactory.create(partner=partner) for _ in range(users)]
+    for number in range(decisions):
+        for user in made:
+            StatusChangeFactory.create(user=user, to_status=path[number])
+    Relay().assign_positions()
+    fan_out.fan_out()
+    return made
+
+
+def lease_one() -> leases.Lease:
+    (found,) = leases.lease(limit=10)
+    return found
+
+
+def expire() -> None:
+    """End all leases, as time would."""
+    WebhookDelivery.objects.exclude(leased_until=None).update(leased_until=F("leased_until") - timedelta(hours=1))
+
+
+# Making
+
+
+def test_each_active_endpoint_has_a_delivery_of_each_wanted_event(partner: Partner, endpoint: WebhookEndpoint) -> None:
+    narrow = WebhookEndpointFactory.create(partner=partner, types=["user.documentPublished"])
+    disabled, removed = WebhookEndpointFactory.create_batch(2, partner=partner)
+    endpoints.disable(disabled)
+    endpoints.remove(removed)
+    other = WebhookEndpointFactory.create()
+
+    make(partner, users=2)
+
+    assert [row.position for row in endpoint.deliveries.order_by("position")] == [1, 2]
+    assert not WebhookDelivery.objects.exclude(endpoint=endpoint)
+    narrow.refresh_from_db()
+    assert narrow.position == 2
+    assert other.deliveries.count() == 0
+    assert fan_out.fan_out() == 0
+
+
+def test_a_delivery_has_the_columns_of_its_event(partner: Partner, endpoint: WebhookEndpoint) -> None:
+    (user,) = make(partner)
+    event, delivery = Event.objects.get(), endpoint.deliveries.get()
+    assert (delivery.event, delivery.event_uuid, delivery.type) == (event, event.event_id, event.type)
+    assert (delivery.user_id, delivery.position, delivery.state) == (user.pk, 1, "pending")
+    assert (delivery.attempts, delivery.attempt_count) == ([], 0)
+
+
+def test_many_are_made_in_batches(monkeypatch: pytest.MonkeyPatch, partner: Partner, endpoint: WebhookEndpoint) -> None:
+    monkeypatch.setattr(fan_out, "BATCH", 2)
+    for _ in range(5):
+        UserFactory.create(partner=partner, status=Status.ACTIVE)
+    Relay().assign_positions()
+    made = []
+    while count := fan_out.fan_out():
+        made.append(count)
+        WebhookEndpoint.objects.update(fan_out_after=timezone.now() - timedelta(days=1))
+    assert made == [2, 2, 1]
+    assert sorted(row.position or 0 for row in endpoint.deliveries.all()) == [1, 2, 3, 4, 5]
+
+
+def test_pending_deliveries_are_bounded(
+    monkeypatch: pytest.MonkeyPatch, partner: Partner, endpoint: WebhookEndpoint
+) -> None:
+    monkeypatch.setattr(fan_out, "MAX_PENDING", 3)
+    healthy = WebhookEndpointFactory.create()
+    for one in (partner, healthy.partner):
+        UserFactory.create_batch(5, partner=one, status=Status.ACTIVE)
+    Relay().assign_positions()
+    fan_out.fan_out()
+    assert endpoint.deliveries.count() == 3
+    assert fan_out.fan_out() == 0  # it is looked at again only after a pause
+
+    WebhookDelivery.objects.filter(endpoint=healthy).update(
+        state=DeliveryState.DELIVERED, ended_at=timezone.now(), next_attempt_at=None
+    )
+    WebhookEndpoint.objects.update(fan_out_after=timezone.now() - timedelta(days=1))
+    assert fan_out.fan_out() == 2
+    assert (endpoint.deliveries.count(), healthy.deliveries.count()) == (3, 5)
+
+    # Retries may make more of them wait. A longer pause would be taken for one from before the clock was set back.
+    monkeypatch.setattr(fan_out, "MAX_PENDING", 0)
+    UserFactory.create(partner=partner, status=Status.ACTIVE)
+    Relay().assign_positions()
+    WebhookEndpoint.objects.update(fan_out_after=timezone.now() - timedelta(days=1))
+    fan_out.fan_out()
+    assert not WebhookEndpoint.objects.filter(fan_out_after__gt=Now()).exists()
+
+
+def test_a_pause_from_before_the_clock_was_set_back_is_none(partner: Partner, endpoint: WebhookEndpoint) -> None:
+    UserFactory.create(partner=partner, status=Status.ACTIVE)
+    Relay().assign_positions()
+    WebhookEndpoint.objects.update(fan_out_after=timezone.now() + timedelta(hours=1))
+    assert fan_out.fan_out() == 1
+
+
+# Leasing
+
+
+def test_two_of_an_endpoint_are_leased_at_once(partner: Partner, endpoint: WebhookEndpoint) -> None:
+    make(partner, users=5)
+    first = leases.lease(limit=10)
+    assert [one.endpoint_id for one in first] == [endpoint.pk] * 2
+    assert leases.lease(limit=10) == []
+
+    record(first[0], outcome())
+    (third,) = leases.lease(limit=10)
+    assert third.delivery_id not in {one.delivery_id for one in first}
+
+
+def test_a_lease_has_the_event_as_the_feed_does(partner: Partner, endpoint: WebhookEndpoint) -> None:
+    make(partner)
+    event = Event.objects.get()
+    found = lease_one()
+    assert (found.url, found.event_id) == (endpoint.url, event.event_id)
+    created_at = event.created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    assert json.loads(found.body) == {
+        "eventId": str(event.event_id),
+        "type": "user.statusChanged",
+        "createdAt": created_at,
+        "data": event.data,
+    }
+
+
+def test_an_expired_lease_is_leased_again(partner: Partner, endpoint: WebhookEndpoint) -> None:
+    make(partner)
+    first = lease_one()
+    assert leases.lease(limit=10) == []
+    expire()
+    assert lease_one().delivery_id == first.delivery_id
+
+
+def test_a_user_s_event_waits_for_the_first_attempt_of_the_earlier(
+    partner: Partner, endpoint: WebhookEndpoint, late_retries: None
+) -> None:
+    make(partner, decisions=3)
+    first = lease_one()
+    assert first.event_id == Event.objects.get(position=1).event_id
+    record(first, outcome(500))
+
+    second = lease_one()  # the first waits for its second attempt
+    assert second.event_id == Event.objects.get(position=2).event_id
+    expire()  # its process was killed: it is still in its first attempt
+    assert lease_one().event_id == second.event_id
+
+
+def test_events_of_other_users_and_to_other_endpoints_do_not_wait(partner: Partner, endpoint: WebhookEndpoint) -> None:
+    other = WebhookEndpointFactory.create(partner=partner)
+    make(partner, users=2, decisions=2)
+    found = leases.lease(limit=10)
+    assert sorted((one.endpoint_id, one.data["userId"]) for one in found if one.data) == sorted(
+        (one.pk, str(user)) for one in (endpoint, other) for user in User.objects.values_list("pk", flat=True)
+    )
+
+
+def test_a_disabled_endpoint_is_sent_nothing(partner: Partner, endpoint: WebhookEndpoint) -> None:
+    make(partner)
+    endpoints.disable(endpoint)
+    assert leases.lease(limit=10) == []
+    endpoints.remove(endpoint)
+    assert leases.lease(limit=10) == []
+
+
+def test_a_disabled_partner_s_endpoints_get_their_events_once_it_is_enabled(
+    partner: Partner, endpoint: WebhookEndpoint
+) -> None:
+    make(partner)
+    Partner.objects.filter(pk=partner.pk).update(enabled=False)
+    make(partner)
+    assert leases.lease(limit=10) == []
+    assert endpoint.deliveries.count() == 1
+    tested = deliveries.create_test(endpoint=endpoint)
+    assert lease_one().delivery_id == tested.pk
+
+    Partner.objects.filter(pk=partner.pk).update(enabled=True)
+    assert fan_out.fan_out() == 1
+    assert endpoint.deliveries.filter(event__isnull=False).count() == 2
+    assert leases.lease(limit=10)
+
+
+def test_a_statement_makes_deliveries_of_so_many_endpoints_alone(
+    partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    WebhookEndpointFactory.create_batch(3, partner=partner)
+    monkeypatch.setattr(fan_out, "ENDPOINTS_AT_ONCE", 2)
+    make(partner)
+    assert WebhookDelivery.objects.count() == 2
+    assert fan_out.fan_out() == 1
+    assert WebhookDelivery.objects.count() == 3
+    assert fan_out.fan_out() == 0
+
+
+def test_a_test_does_not_wait_behind_events_nor_for_the_endpoint_to_be_enabled(
+    partner: Partner, endpoint: WebhookEndpoint
+) -> None:
+    make(partner, users=3)
+    test = deliveries.create_test(endpoint=endpoint)
+    assert test.pk in {one.delivery_id for one in leases.lease(limit=10)}
+    expire()
+    endpoints.disable(endpoint)
+    assert lease_one().delivery_id == test.pk
+
+
+def test_a_limit_is_shared_by_all_endpoints_in_the_end(partner: Partner) -> None:
+    made = WebhookEndpointFactory.create_batch(4, partner=partner)
+    make(partner)
+    found = set()
+    for _ in made:
+        (one,) = leases.lease(limit=1)
+        found.add(one.endpoint_id)
+        record(one, outcome())
+    assert found == {one.pk for one in made}
+
+
+def test_a_burst_of_one_user_whose_first_attempt_hangs_stops_nobody_else(
+    partner: Partner, endpoint: WebhookEndpoint
+) -> None:
+    backlog(endpoint, 2_000)
+    hanging = [lease.delivery_id for lease in leases.lease(limit=10)]
+    # One of the two users of the backlog stays in its first attempt, the other one has had its.
+    WebhookDelivery.objects.filter(user_id=WebhookDelivery.objects.get(pk=hanging[1]).user_id).delete()
+    (other,) = make(partner)
+    assert lease_one().data["userId"] == str(other.pk)  # type: ignore[index]
+
+
+def test_the_work_does_not_grow_with_the_backlog_of_a_dead_endpoint(partner: Partner) -> None:
+    dead, healthy = WebhookEndpointFactory.create(partner=partner), WebhookEndpointFactory.create()
+    rows = []
+    for count in (100, 2_000):
+        backlog(dead, count)
+        make(healthy.partner)
+        rows.append(rows_read_by_lease([dead, healthy]))
+        assert healthy.pk in {one.endpoint_id for one in leases.lease(limit=10)}
+        WebhookDelivery.objects.all().delete()
+    assert rows[1] < 2 * rows[0]
+
+
+def backlog(endpoint: WebhookEndpoint, count: int) -> None:
+    """Deliveries that are due, of one event; no process has them."""
+    event = EventFactory.create(partner=endpoint.partner)
+    rows = [
+        WebhookDelivery(
+            endpoint=endpoint,
+            event=event,
+            type=event.type,
+            user_id=event.event_id if number % 2 else event.user_id,
+            position=number,
+            next_attempt_at=timezone.now() - timedelta(hours=1),
+        )
+        for number in range(count)
+    ]
+    WebhookDelivery.objects.bulk_create(rows, batch_size=1000)
+
+
+def rows_read_by_lease(endpoints: list[WebhookEndpoint]) -> int:
+    """The rows of all nodes of the statements' plans."""
+    statements: tuple[tuple[str, tuple[Any, ...]], ...] = (
+        (leases._LOCK, (10,)),
+        (leases._CHOOSE, (2, [one.pk for one in endpoints], leases.MAX_TESTS)),
+    )
+    with connection.cursor() as cursor:
+        plans = []
+        for statement, parameters in statements:
+            cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters)
+            plans.append(cursor.fetchone()[0][0]["Plan"])
+    return sum(map(rows_of, plans))
+
+
+def rows_of(node: dict[str, Any]) -> int:
+    filtered = node.get("Rows Removed by Filter", 0)
+    own = (node["Actual Rows"] + filtered) * node["Actual Loops"]
+    return int(own) + sum(map(rows_of, node.get("Plans", ())))
+
+
+# Recording
+
+
+def test_a_success_ends_the_delivery(partner: Partner, endpoint: WebhookEndpoint) -> None:
+    make(partner)
+    at = timezone.now()
+    assert record(lease_one(), outcome(200, at=at))
+    delivery = endpoint.deliveries.get()
+    assert (delivery.state, delivery.attempt_count, delivery.next_attempt_at) == ("delivered", 1, None)
+    assert delivery.ended_at is not None
+    assert [(one["status"], one["milliseconds"]) for one in delivery.attempts] == [(200, 12)]
+    endpoint.refresh_from_db()
+    assert (endpoint.last_success_at, endpoint.failing_since) == (at, None)
+
+
+@pytest.mark.parametrize(
+    "failure", [{"status": 500}, {"status": 301}, {"status": 404}, {"status": None, "error": "timeout"}], ids=str
+)
+def test_a_failure_is_attempted_again(
+    partner: Partner, endpoint: WebhookEndpoint, late_retries: None, failure: dict[str, Any]
+) -> None:
+    make(partner)
+    record(lease_one(), outcome(**failure))
+    delivery = endpoint.deliveries.get()
+    assert (delivery.state, delivery.attempt_count, delivery.leased_until) == ("pending", 1, None)
+    assert delivery.next_attempt_at is not None
+    assert timedelta(minutes=50) < delivery.next_attempt_at - timezone.now() < timedelta(minutes=70)
+    assert leases.lease(limit=10) == []
+
+
+def test_retry_after_puts_the_next_attempt_off(partner: Partner, endpoint: WebhookEndpoint) -> None:
+    make(partner)
+    record(lease_one(), outcome(503, retry_after=timedelta(minutes=10)))
+    delivery = endpoint.deliveries.get()
+    assert delivery.next_attempt_at is not None
+    assert timedelta(minutes=9) < delivery.next_attempt_at - timezone.now() < timedelta(minutes=11)
+
+
+def test_after_eight_attempts_a_delivery_has_failed(partner: Partner, endpoint: WebhookEndpoint) -> None:
+    make(partner)
+    for _ in range(8):
+        WebhookDelivery.objects.update(next_attempt_at=timezone.now() - timedelta(seconds=1))
+        rewind()
+        record(lease_one(), outcome(None, error="connect"))
+    delivery = endpoint.deliveries.get()
+    assert (delivery.state, delivery.attempt_count) == ("failed", 8)
+    assert [one["error"] for one in delivery.attempts] == ["connect"] * 8
+
+    assert deliveries.retry(endpoint=endpoint) == 1
+    rewind()
+    record(lease_one(), outcome())
+    assert endpoint.deliveries.get().state == "delivered"
+
+
+def rewind() -> None:
+    """Have pending deliveries fall due before this transaction, whose time does not pass."""
+    WebhookDelivery.objects.filter(state="pending").update(next_attempt_at=timezone.now() - timedelta(days=1))
+
+
+def test_a_gone_endpoint_is_disabled_at_once(partner: Partner, endpoint: WebhookEndpoint) -> None:
+    make(partner, users=3)
+    record(leases.lease(limit=10)[0], outcome(410))
+    endpoint.refresh_from_db()
+    assert (endpoint.state, endpoint.disabled_reason) == ("disabled", DisabledReason.GONE)
+    assert endpoint.deliveries.filter(state="failed").count() == 1
+    assert leases.lease(limit=10) == []
+
+
+@pytest.mark.parametrize(
+    ("results", "is_active"),
+    [
+        # The status of each, and the days since then: five without a success, on three of them at least.
+        ([(500, 5), (500, 2), (500, 0.00001)], True),
+        ([(500, 5), (500, 2), (500, 0)], False),
+        # Failures on two days: an endpoint that had no events for days.
+        ([(500, 10), (500, 10), (500, 10), (500, 0)], True),
+        ([(500, 5), (500, 0), (500, 0), (500, 0)], True),
+        # A success forgets those before it.
+        ([(500, 9), (500, 8), (200, 7), (500, 6), (500, 0)], True),
+        ([(500, 6), (200, 2), (500, 0)], True),
+    ],
+    ids=str,
+)
+def test_five_days_without_a_success_disable(
+    partner: Partner,
+    endpoint: WebhookEndpoint,
+    results: list[tuple[int, float]],
+    is_active: bool,  # noqa: FBT001
+) -> None:
+    make(partner, users=len(results))
+    now = timezone.now()
+    for status, ago in results:
+        record(leases.lease(limit=10)[0], outcome(status, at=now - timedelta(days=ago)))
+        expire()
+    endpoint.refresh_from_db()
+    successes = [number for number, (status, _) in enumerate(results) if status == 200]
+    failures = [now - timedelta(days=ago) for _, ago in results[max(successes, default=-1) + 1 :]]
+    assert endpoint.failing_since == failures[0]
+    assert endpoint.failing_days == sorted({one.date() for one in failures})
+    assert endpoint.is_active == is_active
+    assert endpoint.disabled_reason == ("" if is_active else DisabledReason.FAILING)
+    assert (endpoint.disabled_at is None) == is_active
+
+
+def test_a_late_result_does_not_touch_another_s_lease(partner: Partner, endpoint: WebhookEndpoint) -> None:
+    make(partner)
+    late = lease_one()
+    expire()
+    present = lease_one()
+
+    assert not record(late, outcome(410))
+    delivery = endpoint.deliveries.get()
+    assert (delivery.state, delivery.attempts, delivery.leased_until) == ("pending", [], present.leased_until)
+    endpoint.refresh_from_db()
+    assert endpoint.is_active
+    assert record(present, outcome())
+    assert not record(present, outcome(500))
+    assert endpoint.deliveries.get().state == "delivered"
+
+
+def test_a_test_is_sent_once_and_says_nothing_of_the_endpoint(endpoint: WebhookEndpoint) -> None:
+    for status, state in ((500, "failed"), (410, "failed"), (204, "delivered")):
+        test = deliveries.create_test(endpoint=endpoint)
+        record(lease_one(), outcome(status))
+        test.refresh_from_db()
+        assert (test.state, test.attempt_count) == (state, 1)
+    endpoint.refresh_from_db()
+    assert (endpoint.state, endpoint.failing_since, endpoint.last_success_at) == ("active", None, None)
+    assert deliveries.retry(endpoint=endpoint) == 0
+
+
+# What staff ask for
+
+
+def test_retried_are_those_that_failed_or_wait(endpoint: WebhookEndpoint) -> None:
+    later = timezone.now() + timedelta(hours=1)
+    failed = WebhookDeliveryFactory.create(endpoint=endpoint, state="failed", attempts=[{}] * 8)
+    waiting = WebhookDeliveryFactory.create(endpoint=endpoint, attempts=[{}], next_attempt_at=later)
+    for state in ("delivered", "skipped"):
+        WebhookDeliveryFactory.create(endpoint=endpoint, state=state)
+    WebhookDeliveryFactory.create(state="failed")
+    leased = WebhookDeliveryFactory.create(endpoint=endpoint, attempts=[{}], next_attempt_at=later, leased_until=later)
+
+    assert deliveries.retry(endpoint=endpoint, since=timezone.now() + timedelta(minutes=1)) == 0
+    assert deliveries.retry(endpoint=endpoint, delivery=leased) == 0
+    assert deliveries.retry(endpoint=endpoint, delivery=waiting) == 1
+    assert deliveries.retry(endpoint=endpoint) == 1
+    for one in (failed, waiting):
+        one.refresh_from_db()
+        assert (one.state, one.ended_at) == ("pending", None)
+        assert one.next_attempt_at
+        assert one.next_attempt_at <= timezone.now()
+
+
+def test_what_fell_due_while_disabled_is_skipped(partner: Partner, endpoint: WebhookEndpoint) -> None:
+    make(partner, users=2)
+    later = WebhookDeliveryFactory.create(endpoint=endpoint, next_attempt_at=timezone.now() + timedelta(hours=1))
+    endpoints.disable(endpoint)
+    make(partner)
+    endpoints.enable(endpoint)
+
+    assert endpoint.deliveries.filter(state="skipped").count() == 2
+    later.refresh_from_db()
+    assert later.state == "pending"
+    assert fan_out.fan_out() == 0
+    make(partner)
+    assert lease_one().event_id == Event.objects.latest("position").event_id
