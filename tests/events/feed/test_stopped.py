@@ -13,9 +13,9 @@ from django.db import connections
 from core.database import serving_role
 from events.feed import relay
 from events.feed.relay import Relay
+from events.gauges import feeds
 from events.models import Event
 from partners.models import Partner
-from partners.monitoring.gauges import feeds_and_purge
 from tests import factories
 from tests.conftest import database_url
 from tests.support.events import place_events
@@ -42,7 +42,7 @@ def as_owner(statement: str, *parameters: int) -> None:
 
 def stopped_in_metrics() -> set[str]:
     with psycopg.connect(database_url(serving_role.SERVING)) as database:
-        samples = [sample for metric in feeds_and_purge(database) for sample in metric.samples]
+        samples = [sample for metric in feeds(database) for sample in metric.samples]
     return {sample.labels["partner"] for sample in samples if sample.name == "psi_event_feed_stopped"}
 
 

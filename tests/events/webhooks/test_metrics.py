@@ -7,10 +7,10 @@ from django.utils import timezone
 
 from core.database import serving_role
 from events.feed.relay import Relay
+from events.gauges import feeds, webhooks
 from events.models import WebhookEndpoint
 from events.webhooks import endpoints
 from partners.models import Partner
-from partners.monitoring.gauges import feeds_and_purge, webhooks
 from tests.conftest import database_url
 from tests.factories import UserFactory, WebhookDeliveryFactory, WebhookEndpointFactory
 from users.models import Status
@@ -19,7 +19,7 @@ from users.models import Status
 def scraped() -> dict[str, float]:
     """The samples by name, with the label's value."""
     with psycopg.connect(database_url(serving_role.SERVING)) as database:
-        metrics = [*webhooks(database), *feeds_and_purge(database)]
+        metrics = [*webhooks(database), *feeds(database)]
     samples = [sample for metric in metrics for sample in metric.samples]
     return {
         "".join((sample.name, *(f":{value}" for value in sample.labels.values()))): sample.value for sample in samples

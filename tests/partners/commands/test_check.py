@@ -15,6 +15,7 @@ from django.db import OperationalError, connection, connections, transaction
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
+import events.checks
 from core.database import serving_role
 from events.webhooks.delivering import APPLICATION_NAME
 from partners import checks
@@ -35,7 +36,7 @@ __all__ = ("folder",)
 @pytest.fixture(autouse=True)
 def of_this_test(monkeypatch: pytest.MonkeyPatch, db: None, settings: Settings, folder: Path) -> None:
     """Wait for no deliverer; a folder of documents is there, and evidence packs are signed."""
-    monkeypatch.setattr(checks, "DELIVERER_SECONDS", 0.0)
+    monkeypatch.setattr(events.checks, "DELIVERER_SECONDS", 0.0)
     folder.mkdir()
     settings.EVIDENCE_SIGNING_KEY = Ed25519PrivateKey.generate()
 
