@@ -6,7 +6,8 @@ from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest
 
-from users.models import AccessKind, AccessRecord, Page, Staff, User
+from staff.models import Staff
+from users.models import AccessKind, AccessRecord, Page, User
 
 # Who reads the access log sees what all who decide did without opening cases, others only what they did themselves.
 OVERSIGHT_PERMISSION = "users.view_accessrecord"

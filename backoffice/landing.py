@@ -49,7 +49,7 @@ def landing(request: HttpRequest) -> HttpResponse:
     """Show the figures; who sees no users is redirected to what they manage, or told that they have no role."""
     may = request.user.has_perm
     if not may("users.view_user"):
-        for model in ("partners_partner", "users_staff"):
+        for model in ("partners_partner", "staff_staff"):
             if may(model.replace("_", ".view_")):
                 return redirect(f"admin:{model}_changelist")
         return render(request, "backoffice/no_role.html", admin.site.each_context(request) | {"title": _("No role")})

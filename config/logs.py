@@ -36,7 +36,17 @@ _LOCATION = re.compile(r'  File "[^"\n]+", line \d+, in \S+')
 _LOGGERS: dict[str, dict[str, Any]] = {
     **{
         app: {"level": "INFO"}
-        for app in ("core", "partners", "events", "users", "transactions", "sandbox", "backoffice", "docs_site")
+        for app in (
+            "core",
+            "partners",
+            "events",
+            "staff",
+            "users",
+            "transactions",
+            "sandbox",
+            "backoffice",
+            "docs_site",
+        )
     },
     # Below ERROR, and without an exception, it repeats the request's line, with the whole path.
     "django.request": {"level": "ERROR", "filters": [lambda record: bool(record.exc_info)]},

@@ -134,6 +134,7 @@ INSTALLED_APPS = [
     "core",
     "partners",
     "events",
+    "staff",
     "users",
     "transactions",
     "sandbox",
@@ -183,7 +184,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "users.staff_login.middleware.StaffLoginMiddleware",
+    "staff.login.middleware.StaffLoginMiddleware",
     "backoffice.middleware.ErasedUserMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
@@ -216,14 +217,14 @@ REST_FRAMEWORK: dict[str, Any] = {
 }
 
 # Staff
-AUTH_USER_MODEL = "users.Staff"
+AUTH_USER_MODEL = "staff.Staff"
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "admin:index"
 LOGOUT_REDIRECT_URL = "account_login"
 STAFF_MFA_REQUIRED: bool = env.bool("STAFF_MFA_REQUIRED", default=True)
 types.require(STAFF_MFA_REQUIRED or DEBUG, "STAFF_MFA_REQUIRED: false only if DEBUG is true; remove it.")
-# Sign-in with the company's account (users/staff_oidc): the first three, or none of all.
+# Sign-in with the company's account (staff/oidc): the first three, or none of all.
 STAFF_OIDC_ISSUER: str = env("STAFF_OIDC_ISSUER", cast=types.issuer("https?" if DEBUG else "https"), default="")
 STAFF_OIDC_CLIENT_ID: str = env("STAFF_OIDC_CLIENT_ID", cast=str, default="")
 STAFF_OIDC_CLIENT_SECRET: str = env("STAFF_OIDC_CLIENT_SECRET", cast=str, default="")
@@ -248,16 +249,16 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
 ]
 
-# Invitations (users/staff_login/invitations.py): 72 hours. There is no password reset by mail.
+# Invitations (staff/login/invitations.py): 72 hours. There is no password reset by mail.
 PASSWORD_RESET_TIMEOUT = 72 * 3600
 
-# Login of staff (users/staff_login)
-ACCOUNT_ADAPTER = "users.staff_login.adapters.AccountAdapter"
+# Login of staff (staff/login)
+ACCOUNT_ADAPTER = "staff.login.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = False
-# The last two are counted by users/staff_login/adapters.py. `login` counts successful ones too.
+# The last two are counted by staff/login/adapters.py. `login` counts successful ones too.
 ACCOUNT_RATE_LIMITS = {
     # `key` is the account and the client's address for passwords, the account for codes.
     "login_failed": "5/5m/key",
@@ -270,28 +271,28 @@ ACCOUNT_RATE_LIMITS = {
     "provider": "120/m/ip",
     "reauthenticate": "10/m/user",
 }
-# The company's account (users/staff_oidc).
-SOCIALACCOUNT_ADAPTER = "users.staff_oidc.adapters.SocialAccountAdapter"
+# The company's account (staff/oidc).
+SOCIALACCOUNT_ADAPTER = "staff.oidc.adapters.SocialAccountAdapter"
 # Seconds that a request to the provider waits for its answer.
 SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
 SOCIALACCOUNT_STORE_TOKENS = False
-MFA_ADAPTER = "users.staff_login.adapters.MFAAdapter"
+MFA_ADAPTER = "staff.login.adapters.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 # Staff have no verified mailbox here.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_RECOVERY_CODES_SHOW_ONCE = True
-# Authenticator apps show it with the host (users/staff_login/adapters.py).
+# Authenticator apps show it with the host (staff/login/adapters.py).
 MFA_TOTP_ISSUER = "Partner Service"
 # Periods before and after the present one.
 MFA_TOTP_TOLERANCE = 1
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = DEBUG
 MFA_FORMS = {
-    "authenticate": "users.staff_login.forms.AuthenticateForm",
-    "reauthenticate": "users.staff_login.forms.ReauthenticateForm",
-    "authenticate_webauthn": "users.staff_login.forms.AuthenticatePasskeyForm",
-    "reauthenticate_webauthn": "users.staff_login.forms.ReauthenticatePasskeyForm",
-    "add_webauthn": "users.staff_login.forms.AddPasskeyForm",
+    "authenticate": "staff.login.forms.AuthenticateForm",
+    "reauthenticate": "staff.login.forms.ReauthenticateForm",
+    "authenticate_webauthn": "staff.login.forms.AuthenticatePasskeyForm",
+    "reauthenticate_webauthn": "staff.login.forms.ReauthenticatePasskeyForm",
+    "add_webauthn": "staff.login.forms.AddPasskeyForm",
 }
 # The proxy in front adds the client's address.
 ALLAUTH_TRUSTED_PROXY_COUNT = 0 if DEBUG else 1
@@ -311,7 +312,7 @@ CACHES: dict[str, Any] = {
     }
     if REDIS_URL
     else {
-        "BACKEND": "users.staff_login.cache.PlainDatabaseCache",
+        "BACKEND": "staff.login.cache.PlainDatabaseCache",
         "LOCATION": "staff_cache",
         "OPTIONS": {"MAX_ENTRIES": 10_000},
     }
@@ -368,11 +369,11 @@ if not DEBUG:
     # Browsers accept these names over HTTPS from this host only.
     SESSION_COOKIE_NAME = "__Host-session"
     CSRF_COOKIE_NAME = "__Host-csrf"
-# Between two requests; users/staff_login/sessions.py limits the whole session.
+# Between two requests; staff/login/sessions.py limits the whole session.
 SESSION_COOKIE_AGE = 30 * 60
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 # A link in a mail or a chat opens its page for one who is signed in. Only GETs of other sites send it along, and no GET
-# changes anything; what acts needs the CSRF cookie too (users/staff_login/sessions.py).
+# changes anything; what acts needs the CSRF cookie too (staff/login/sessions.py).
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Strict"
 X_FRAME_OPTIONS = "DENY"

@@ -16,16 +16,16 @@ from sandbox.simulations.requirements import SimulatedClosing, SimulatedRequirem
 from sandbox.simulations.status import SimulatedStatus
 from sandbox.simulations.transactions import SimulatedDocuments, SimulatedTransactions
 from sandbox.webhook_views import WebhookCollection, WebhookItem, WebhookSecretRotation, WebhookTest
+from staff.login.views import nothing
 from transactions.api.views import DocumentFile, DocumentList, TransactionList
 from users.api.requirements import RequirementResponses
 from users.api.views import UserCollection, UserItem
-from users.staff_login.views import nothing
 
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 handler500 = "backoffice.errors.server_error"
 # allauth's.
-handler429 = "users.staff_login.lock_out.too_many_requests"
+handler429 = "staff.login.lock_out.too_many_requests"
 
 # A flat list of views, as partners/api/middleware.py needs.
 api_urlpatterns = [
@@ -64,8 +64,8 @@ urlpatterns = [
     path("", include("config.description")),
     path("", include("docs_site.urls")),
     # These replace the admin's own pages, which have no second factor.
-    path("admin/account/company/", include("users.staff_oidc.urls")),
-    path("admin/account/", include("users.staff_login.urls")),
+    path("admin/account/company/", include("staff.oidc.urls")),
+    path("admin/account/", include("staff.login.urls")),
     path("admin/language/", set_language, name="set_language"),
     path("admin/logout/", account.logout, name="staff_logout"),
     path("admin/password_change/", RedirectView.as_view(pattern_name="account_change_password")),

@@ -38,11 +38,6 @@ _ACTORS = {"staff": "staff", "by": "staff", "operator": "operator", "partner": "
 _CIRCUMSTANCES = ("operator", "command", "key", "requestId", "source", "reason")
 
 
-_NAMES_OF_USER = """ || coalesce((
-    SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)
-      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = {user}), '{{}}')"""
-
-
 class Labels(NamedTuple):
     """What the audit log says of a row that was created, changed and removed."""
 
@@ -64,14 +59,14 @@ def insert_entry(
     detail: str = "'{}'",
     context: str = PRESENT,
     actor: str = "NULL::text",
-    user: str = "",
+    further: str = "",
     where: str = "true",
 ) -> str:
     """The SQL that adds a line. All arguments are SQL.
 
     object: what it was done to. detail: a JSON object, without the nulls in it. context: who did it. actor: the
-    username of a staff account that did it, whatever the context says. user: the id of the user whom it concerns, whose
-    partner and externalId the detail then has: people know those. where: a condition on `context`.
+    username of a staff account that did it, whatever the context says. further: another JSON object for
+    the detail. where: a condition on `context`.
     """
     circumstances = json_object({name: f"context ->> '{name}'" for name in _CIRCUMSTANCES})
     who = ", ".join(f"context ->> '{name}'" for name in _ACTORS)
@@ -79,7 +74,7 @@ def insert_entry(
     return f"""
         INSERT INTO core_auditentry (actor, actor_kind, action, object, detail)
         SELECT coalesce({who}, ''), CASE {kinds} ELSE '' END, {action}, {object},
-               jsonb_strip_nulls({circumstances} || {detail}{_NAMES_OF_USER.format(user=user) if user else ""})
+               jsonb_strip_nulls({circumstances} || {detail}{further and f" || {further}"})
           FROM (SELECT coalesce({context}, '{{}}') || jsonb_strip_nulls(jsonb_build_object('staff', {actor}))
                     AS context) AS given
          WHERE {where}

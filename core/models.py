@@ -75,13 +75,11 @@ class AuditEntry(models.Model):
                 name="of_somebody",
                 when=pgtrigger.Before,
                 operation=pgtrigger.Insert,
-                # A name of staff always comes with its kind.
+                # A name of staff always comes with its kind. The apps of partners and staff define the functions.
                 func=f"""
                     IF (NEW.actor_kind IN ('', 'staff') AND NEW.actor <> '')
-                        AND (NEW.actor_kind = 'staff') <> EXISTS (
-                            SELECT FROM users_staff s WHERE s.username = NEW.actor)
-                        OR NEW.actor_kind = 'partner' AND NOT EXISTS (
-                            SELECT FROM partners_partner p WHERE p.slug = NEW.actor)
+                        AND (NEW.actor_kind = 'staff') <> is_staff(NEW.actor)
+                        OR NEW.actor_kind = 'partner' AND mode_of_partner(NEW.actor) IS NULL
                         OR NEW.actor_kind <> '' AND NEW.actor = '' THEN
                         {refuse("An act is of an account or a partner that exists.")}
                     END IF;
@@ -90,8 +88,8 @@ class AuditEntry(models.Model):
             ),
             *append_only(
                 deletable=f"""
-                    OLD.actor_kind = 'partner' AND OLD.at < now() - interval '{SANDBOX_DAYS} days' AND EXISTS (
-                        SELECT FROM partners_partner p WHERE p.slug = OLD.actor AND p.mode = 'sandbox')
+                    OLD.actor_kind = 'partner' AND OLD.at < now() - interval '{SANDBOX_DAYS} days'
+                        AND mode_of_partner(OLD.actor) = 'sandbox'
                 """,
                 blanked="detail",
             ),

@@ -20,6 +20,9 @@ from demo.people import ACTIVE, HELD, PENDING, PROPOSED, Step, external_id, plan
 from events.webhooks import delivering, endpoints
 from partners.authentication import keys
 from partners.models import ApiKey, Mode, Partner
+from staff.accounts import create_staff
+from staff.models import Staff
+from staff.roles import ROLES
 from transactions.documents.pdf import pdf
 from transactions.documents.publishing import publish
 from transactions.models import Conversion, Document, DocumentType
@@ -29,11 +32,9 @@ from users.api.serializers import UserSerializer
 from users.cases.claims import next_case
 from users.decisions.compliance import PERMISSION, change_status
 from users.decisions.reasons import reasons_for
-from users.models import Staff, Status, User
+from users.models import Status, User
 from users.records.holds import place_hold
 from users.requirements.requirements import open_requirement
-from users.staff.roles import ROLES
-from users.staff.staff import create_staff
 
 PARTNER, SANDBOX_PARTNER, COMMAND, SECOND = "demo", "demo-sandbox", "seed_demo", "demo-reviewer-2"
 # One account of each role, and a second reviewer.

@@ -23,12 +23,13 @@ from hypothesis import settings as hypothesis_settings
 from config.request_handler import begin_request, end_request
 from partners.api import throttling
 from partners.models import Mode, Partner
+from staff.models import Staff
 from tests import factories
 from tests.support import database
 from tests.support.client import PartnerClient, Response, Transport, in_process
 from tests.support.kept_failures import pytest_terminal_summary  # noqa: F401 - a hook
 from tests.support.timeouts import WAIT_SECONDS
-from users.models import Staff, User
+from users.models import User
 
 _numbers = itertools.count(1)
 

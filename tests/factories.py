@@ -20,6 +20,8 @@ from events.models import DeliveryState, Event, EventType, WebhookDelivery, Webh
 from events.webhooks import addresses, endpoints
 from partners.authentication import keys
 from partners.models import KEY_PREFIXES, ApiKey, Partner
+from staff.accounts import create_staff
+from staff.models import Staff
 from tests.support.client import PartnerClient, Transport
 from tests.support.internal import REASON
 from transactions.documents.publishing import publish
@@ -27,20 +29,9 @@ from transactions.models import Conversion, Document, DocumentType
 from users import updates as profiles
 from users.cases import claims
 from users.decisions.compliance import change_status
-from users.models import (
-    AccessKind,
-    AccessRecord,
-    Claim,
-    Requirement,
-    RequirementCode,
-    Staff,
-    Status,
-    StatusChange,
-    User,
-)
+from users.models import AccessKind, AccessRecord, Claim, Requirement, RequirementCode, Status, StatusChange, User
 from users.models.columns import PROFILE_COLUMNS, Profile
 from users.requirements.requirements import open_requirement, respond
-from users.staff.staff import create_staff
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 

@@ -21,7 +21,7 @@ CALLED = {"_", "gettext", "gettext_noop", "gettext_lazy", "ngettext", "ngettext_
 # With a context as the first argument; gettext joins the two by this character.
 CALLED_WITH_CONTEXT = {"pgettext", "pgettext_lazy"}
 JOINT = "\x04"
-APPS = ("backoffice", "config", "core", "partners", "events", "transactions", "users")
+APPS = ("backoffice", "config", "core", "partners", "events", "staff", "transactions", "users")
 
 # msgid, msgid_plural and the translations by number.
 Entry = dict[str, str]

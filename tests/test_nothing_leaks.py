@@ -21,6 +21,7 @@ from django.core.management import get_commands
 
 from core.database import serving_role
 from partners.models import Partner
+from staff.models import Staff
 from tests import factories
 from tests.conftest import database_url
 from tests.live.conftest import production
@@ -42,7 +43,7 @@ from tests.support.leaking import (
 )
 from tests.support.staff import hidden_version
 from tests.support.watched import Watched, watched
-from users.models import Staff, User
+from users.models import User
 
 FIELDS = {"event", "level", "timestamp"}
 OF_REQUEST = FIELDS | {
@@ -293,7 +294,7 @@ def commands(user: User, service: Watched) -> dict[str, tuple[list[str], str]]:
         "publish_document": ([partner, external_id, "-", "--type", "taxSlip", "--title", TITLE + "\x07"], CONTENT),
         "reset_staff_mfa": (["leak-nobody", "--reason", REASON], ""),
     }
-    apps = {"core", "partners", "events", "users", "transactions", "backoffice", "demo"}
+    apps = {"core", "partners", "events", "staff", "users", "transactions", "backoffice", "demo"}
     ours = {name for name, app in get_commands().items() if app in apps}
     # Those that serve or would change the roles that all tests share.
     return {

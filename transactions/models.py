@@ -17,8 +17,10 @@ from core.database.indexes import newest_of_each_mode
 from core.database.triggers import PermanentTrigger, append_only, json_object, stamped
 from core.database.wire import json_text, wire_time
 from partners.models import Partner
+from staff.models import Staff
 from transactions import events
-from users.models import Staff, User
+from users.models import User
+from users.models.columns import names_of_user
 from users.models.triggers import by_active_staff
 
 CONVERSION_ID_PATTERN = "[A-Za-z0-9_.-]{1,64}"
@@ -254,7 +256,7 @@ class Document(UserRow):
                 where="NOT context ? 'partner'",
                 object="NEW.document_id::text",
                 detail=json_object({"user": "NEW.user_id", "type": "NEW.type", "title": "NEW.title"}),
-                user="NEW.user_id",
+                further=names_of_user("NEW.user_id"),
             ),
         )
 
@@ -304,8 +306,8 @@ class DocumentWithdrawal(models.Model):
                 f"'{_WITHDRAWN}'",
                 object="(SELECT document_id::text FROM transactions_document WHERE id = NEW.document_id)",
                 detail=json_object({"reason": "NEW.reason"}),
-                actor="(SELECT username FROM users_staff WHERE id = NEW.by_id)",
-                user="(SELECT user_id FROM transactions_document WHERE id = NEW.document_id)",
+                actor="(SELECT username FROM staff_staff WHERE id = NEW.by_id)",
+                further=names_of_user("(SELECT user_id FROM transactions_document WHERE id = NEW.document_id)"),
             ),
         )
 

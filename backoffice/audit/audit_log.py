@@ -34,7 +34,7 @@ from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.users.user_filters import users_found, warn_of_cut
 from core import audit
 from core.models import ActorKind, AuditEntry
-from users.staff_login.reauthentication import require_fresh_factor
+from staff.login.reauthentication import require_fresh_factor
 
 _ICONS = {ActorKind.STAFF: "person", ActorKind.OPERATOR: "terminal", ActorKind.PARTNER: "handshake", "": "settings"}
 _BY_ITSELF = _("The service, or somebody unknown")

@@ -14,12 +14,12 @@ from django.utils.translation import gettext_lazy
 from backoffice.lists.cells import labelled
 from core.audit import ACTIONS, COLUMNS
 from core.models import EXTERNAL_ID, AuditEntry
+from staff.role_names import in_words
 from transactions.models import DocumentType
 from users.decisions.reasons import label_of, text_of
 from users.models import ProposalState, RequirementCode, User
 from users.models.case import detail_in_words
 from users.profile.labels import LABELS, display_moment
-from users.staff.role_names import in_words
 
 BATCH_SIZE = 1_000
 # The lines of each kind that a search finds.

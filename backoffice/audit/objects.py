@@ -13,8 +13,9 @@ from backoffice.lists.cells import short_id, user_link
 from core.models import AuditEntry
 from events.models import WebhookEndpoint
 from partners.models import ApiKey, Partner
+from staff.models import Staff
 from transactions.models import Document
-from users.models import Staff, Status, User
+from users.models import Status, User
 
 
 class About(NamedTuple):
@@ -29,7 +30,7 @@ def objects_of(request: HttpRequest, entries: Collection[AuditEntry]) -> Mapping
     objects = {entry.object for entry in entries if entry.object}
     cells = {text: About(short_id(text) if _uuid(text) else _move(text)) for text in objects}
     for permission, found in (
-        ("users.view_staff", _rows(Staff, "username", objects)),
+        ("staff.view_staff", _rows(Staff, "username", objects)),
         ("partners.view_partner", _rows(Partner, "slug", objects)),
         ("partners.view_apikey", _rows(ApiKey, "prefix", objects)),
         ("events.view_webhookendpoint", _rows(WebhookEndpoint, "pk", objects)),

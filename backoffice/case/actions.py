@@ -18,10 +18,11 @@ from backoffice.access import record_opening, request_id_of, staff_of
 from backoffice.case.page import case_context
 from backoffice.list_urls import QUEUE
 from core.refusals import RefusedError
+from staff.models import Staff
 from users.cases import claims
 from users.decisions import compliance
 from users.decisions.compliance import convert_lock_timeout
-from users.models import Staff, User
+from users.models import User
 
 VIEW_CASES = "users.view_user"
 

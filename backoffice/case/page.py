@@ -21,13 +21,14 @@ from backoffice.case.requirement_panel import requirements_of
 from backoffice.case.timeline import MAX_SHOWN, MORE, SHOWN, timeline
 from backoffice.list_urls import QUEUE, url_for
 from backoffice.lists.waiting_time import age_of
+from staff.models import Staff
 from transactions.models import Conversion, Document
 from users.decisions import compliance
 from users.decisions.approval_rules import approvals_of
 from users.decisions.changes import Changes, FieldChange, version_of
 from users.decisions.decision_basis import snapshot_for
 from users.decisions.risk_flags import approval_needs_note
-from users.models import Claim, Staff, Status, User
+from users.models import Claim, Status, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.profile.labels import GROUPS, LABELS, display_birth_date, display_province, display_value
 from users.requirements import requirements

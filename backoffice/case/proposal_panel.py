@@ -6,12 +6,13 @@ from datetime import datetime
 from typing import Any
 
 from backoffice.case.forms import ApproveForm, DeclineForm
+from staff.models import Staff
 from users.decisions import compliance, proposals
 from users.decisions.approval_rules import pair_of
 from users.decisions.changes import FieldChange, differences
 from users.decisions.decision_basis import Snapshot, flag_in_words
 from users.decisions.reasons import common_maker_note, label_of, note_of
-from users.models import Proposal, ProposalState, Staff, Status, User, UserEvent
+from users.models import Proposal, ProposalState, Status, User, UserEvent
 from users.models.columns import IDENTITY_PERMISSION
 
 

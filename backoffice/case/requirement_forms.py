@@ -13,8 +13,9 @@ from django.utils.translation import gettext, gettext_noop, ngettext
 from django.utils.translation import gettext_lazy as _
 
 from core.refusals import RefusedError
+from staff.models import Staff
 from users.api.requirement_serializers import RequirementSerializer
-from users.models import Requirement, RequirementCode, Staff, User
+from users.models import Requirement, RequirementCode, User
 from users.models.columns import PROFILE_COLUMNS
 from users.models.requirements import CLOSURE_NOTE_LENGTH, MESSAGE_LENGTH
 from users.profile.labels import LABELS

@@ -10,9 +10,10 @@ from django.utils import timezone
 
 from backoffice.case.requirement_forms import CloseForm
 from backoffice.lists.cells import made_by, made_through
+from staff.models import Staff
 from users.decisions.changes import FieldChange
 from users.decisions.decision_basis import HISTORY_PERMISSION
-from users.models import Requirement, RequirementResponse, RequirementState, Staff, User, UserEvent
+from users.models import Requirement, RequirementResponse, RequirementState, User, UserEvent
 from users.models.columns import FIELD_NAMES, IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.profile.labels import LABELS, READING_ORDER
 from users.requirements.requirements import has_requirements, not_closed

@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from backoffice.lists.cells import made_by, made_through
 from backoffice.lists.waiting_time import format_open_time
+from staff.models import Staff
 from users.decisions.changes import FieldChange, differences
 from users.decisions.decision_basis import HISTORY_PERMISSION, Basis, display
 from users.decisions.reasons import label_of, note_of, people_of
@@ -24,7 +25,6 @@ from users.models import (
     Requirement,
     RequirementClosure,
     RequirementResponse,
-    Staff,
     Status,
     StatusChange,
     User,

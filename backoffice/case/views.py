@@ -14,10 +14,10 @@ from backoffice.access import request_id_of, staff_of
 from backoffice.case.actions import VIEW_CASES, CaseAction, case_page
 from backoffice.case.forms import ApproveForm, DecisionForm, DeclineForm, NoteForm
 from backoffice.list_urls import QUEUE, url_for
+from staff.login.reauthentication import require_fresh_factor
 from users.cases import claims
 from users.decisions import compliance, proposals
 from users.models import Proposal, Status, StatusChange, User
-from users.staff_login.reauthentication import require_fresh_factor
 
 # How fresh the second factor of the second person is.
 APPROVAL_FRESH_SECONDS = 10 * 60

@@ -25,7 +25,8 @@ from backoffice.exports.transactions import (
     issued_document_files,
     issued_document_records,
 )
-from users.models import AccessKind, AccessRecord, Staff, User, UserEvent
+from staff.models import Staff
+from users.models import AccessKind, AccessRecord, User, UserEvent
 from users.models.columns import camel_case
 from users.models.statuses import Status, status_reason
 

@@ -20,9 +20,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from backoffice.access import record_access, record_exports, request_id_of, staff_of
 from backoffice.exports import downloads, evidence_pack, evidence_packs, history_lists, person_copy, user_lists
+from staff.login.reauthentication import require_fresh_factor
 from users.models import AccessKind, Hold, User
 from users.records.holds import in_force
-from users.staff_login.reauthentication import require_fresh_factor
 
 _permitted = permission_required("users.export_user", raise_exception=True)
 # The other form of the page has fields of the same names.

@@ -19,7 +19,7 @@ from backoffice.lists.pages import ReadOnlyAdmin
 from core.refusals import RefusedError
 from events.webhooks.endpoints import HAS_CHANGED
 from partners.models import Partner
-from users.staff_login.reauthentication import require_fresh_factor
+from staff.login.reauthentication import require_fresh_factor
 
 # The admin, the request, the row and the valid form.
 Act = Callable[[Any, HttpRequest, Any, Any], Any]

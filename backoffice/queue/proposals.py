@@ -17,9 +17,9 @@ from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.queue import tabs
 from backoffice.users.case_actions import age_cell
 from backoffice.users.records import reason_and_note
+from staff.login.reauthentication import require_fresh_factor
 from users.decisions import compliance, proposals
 from users.models import Proposal, Status
-from users.staff_login.reauthentication import require_fresh_factor
 
 MAX_APPROVED = 50
 

@@ -27,21 +27,12 @@ from backoffice.case.views import APPROVAL_FRESH_SECONDS
 from backoffice.exports import downloads
 from backoffice.exports.spreadsheets import CONTENT_TYPE, CUT_OFF, csv_file
 from core.refusals import RefusedError
-from users.models import (
-    AccessKind,
-    Erasure,
-    ErasureProposal,
-    ErasureState,
-    Hold,
-    ProposedErasure,
-    Staff,
-    Status,
-    User,
-)
+from staff.login.reauthentication import require_fresh_factor
+from staff.models import Staff
+from users.models import AccessKind, Erasure, ErasureProposal, ErasureState, Hold, ProposedErasure, Status, User
 from users.models.erasing import ERASURE_REASON_LENGTH
 from users.records import erasures, holds
 from users.records.retention import DueUser, due_users, first_due_users
-from users.staff_login.reauthentication import require_fresh_factor
 
 # A quarter.
 DAYS_AHEAD = 92

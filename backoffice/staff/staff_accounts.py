@@ -34,14 +34,14 @@ from backoffice.staff.staff_columns import (
     state,
 )
 from backoffice.staff.staff_forms import InviteForm, ReasonForm, StaffForm, role_with_duties
-from users.models import Staff
-from users.staff import staff_access
-from users.staff.role_names import DUTIES, in_words
-from users.staff.roles import display_permission
-from users.staff.staff import create_invited_staff, second_factors, sign_in_methods
-from users.staff_login import invitations
+from staff import access as staff_access
+from staff.accounts import create_invited_staff, second_factors, sign_in_methods
+from staff.login import invitations
+from staff.models import Staff
+from staff.role_names import DUTIES, in_words
+from staff.roles import display_permission
 
-MAY_CHANGE = "users.change_staff"
+MAY_CHANGE = "staff.change_staff"
 # An act on an account, with a reason.
 _StaffAction = partial(ConfirmedAction, permission=MAY_CHANGE, form_class=ReasonForm, needs_fresh_factor=True)
 
@@ -175,7 +175,7 @@ class StaffAdmin(ReadOnlyAdmin):
             "staff": staff,
             "link": request.build_absolute_uri(invitations.link(staff)),
         }
-        return TemplateResponse(request, "admin/users/staff/invited.html", context)
+        return TemplateResponse(request, "admin/staff/staff/invited.html", context)
 
     # Access
 
@@ -242,7 +242,7 @@ class StaffAdmin(ReadOnlyAdmin):
 
 
 def _given(request: HttpRequest, staff: Staff, form: ReasonForm) -> dict[str, Any]:
-    """The arguments of the rules of users/staff/staff_access.py."""
+    """The arguments of the rules of staff/access.py."""
     return {"staff": staff, "reason": form.cleaned_data["reason"], "by": staff_of(request)}
 
 
@@ -259,7 +259,7 @@ for _model in (Group, EmailAddress, Authenticator, SocialAccount, SocialApp, Soc
 
 @admin.register(Group)
 class RoleAdmin(ReadOnlyAdmin):
-    """Roles, which users/staff/roles.py defines."""
+    """Roles, which staff/roles.py defines."""
 
     list_display = ("role", "duties", "name")
     ordering = ("name",)

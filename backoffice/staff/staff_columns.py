@@ -12,9 +12,7 @@ from django.utils.translation import ngettext
 
 from backoffice.lists.cells import badge, moment
 from backoffice.lists.filters import ChoiceFilter
-from users.models import Staff
-from users.staff.role_names import in_words
-from users.staff.staff import (
+from staff.accounts import (
     DORMANT_DAYS,
     SignIn,
     StaffState,
@@ -24,6 +22,8 @@ from users.staff.staff import (
     sign_in_methods,
     state_of,
 )
+from staff.models import Staff
+from staff.role_names import in_words
 
 _BADGES = {StaffState.ACTIVE: "good", StaffState.INVITED: "warning"}
 _KINDS = {Authenticator.Type.WEBAUTHN: _("Passkey"), Authenticator.Type.TOTP: _("Authenticator app")} | {

@@ -8,9 +8,9 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
 from core.refusals import RefusedError
-from users.staff.role_names import DUTIES, in_words
-from users.staff.roles import ROLES
-from users.staff.staff_access import ADMINISTRATOR, REASON_LENGTH, require_other_administrator
+from staff.access import ADMINISTRATOR, REASON_LENGTH, require_other_administrator
+from staff.role_names import DUTIES, in_words
+from staff.roles import ROLES
 
 
 def role_with_duties(role: str) -> str:

@@ -16,9 +16,9 @@ from django.utils.translation import gettext as _
 from backoffice.lists.cells import moment
 from events.models import WebhookDelivery, WebhookEndpoint
 from partners.models import ApiKey, Partner
+from staff.access import administrators
 from users.models import Hold, User, UserEvent
 from users.records.holds import PERMISSION, in_force
-from users.staff.staff_access import administrators
 
 register = template.Library()
 register.filter("moment", moment)

@@ -24,9 +24,10 @@ from backoffice.users.decision_filters import (
 )
 from backoffice.users.profile_history import display_changes, with_previous
 from backoffice.users.user_filters import ModeFilter, mode_of, users_found
+from staff.models import Staff
 from users.cases.search import find_exactly
 from users.decisions.reasons import label_of, move_of, note_of, people_of
-from users.models import AccessKind, AccessRecord, Page, Proposal, Staff, Status, StatusChange, UserEvent
+from users.models import AccessKind, AccessRecord, Page, Proposal, Status, StatusChange, UserEvent
 from users.models.columns import IDENTITY_PERMISSION, PROFILE_COLUMNS
 
 # With a link to the export by period.

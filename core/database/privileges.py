@@ -18,12 +18,12 @@ LIBRARY_TABLES = {
     # Triggers and rules write the audit log instead.
     "django_admin_log": (),
     "pghistory_context": ("SELECT",),
-    # Migrations write the roles' permissions (users/staff/roles.py); accounts have no others.
+    # Migrations write the roles' permissions (staff/roles.py); accounts have no others.
     "auth_group": ("SELECT",),
     "auth_group_permissions": ("SELECT",),
     "auth_permission": ("SELECT",),
-    "users_staff_user_permissions": ("SELECT",),
-    "users_staff_groups": ("SELECT", "INSERT", "DELETE"),
+    "staff_staff_user_permissions": ("SELECT",),
+    "staff_staff_groups": ("SELECT", "INSERT", "DELETE"),
     "django_content_type": ("SELECT",),
     "django_session": ("SELECT", "INSERT", "UPDATE (session_data, expire_date)", "DELETE"),
     # Empty, but read by allauth.

@@ -116,9 +116,9 @@ def refuse(message: str) -> str:
     return f"RAISE EXCEPTION '{message}' USING ERRCODE = 'integrity_constraint_violation';"
 
 
-# While a user is erased, the row that stays has no counts yet (users/sql/users_erase.sql): in no other transaction, and
-# not after the statement that inserted it. The depth: what else such a statement deletes by itself is refused.
-IS_ERASING = "pg_trigger_depth() > 1 AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}')"
+# While a user is erased: in no other transaction, and not after the statement that does it. The app that erases defines
+# the function (users/sql/is_erasing.sql). The depth: what else such a statement deletes by itself is refused.
+IS_ERASING = "pg_trigger_depth() > 1 AND is_erasing()"
 
 
 def append_only(*operations: Any, deletable: str = "", blanked: str = "") -> Sequence[pgtrigger.Trigger]:

@@ -4,8 +4,9 @@ from collections.abc import Collection
 
 from django.contrib.auth.models import Group
 
+from staff.models import Staff
 from users.decisions.compliance import change_status
-from users.models import Requirement, RequirementClosure, Staff, StatusChange, User
+from users.models import Requirement, RequirementClosure, StatusChange, User
 from users.requirements.requirements import close_requirement, open_requirement
 
 ROLE = "reviewer"

@@ -5,8 +5,8 @@ import re
 import pytest
 from django.test import Client
 
+from tests.staff.login.test_login import log_in, person
 from tests.support.staff import client_as
-from tests.users.staff_login.test_login import log_in, person
 
 pytestmark = pytest.mark.django_db
 

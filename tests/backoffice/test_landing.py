@@ -78,7 +78,7 @@ def test_a_role_sees_the_figures_of_its_lists(role: str, shown: list[str], db: N
 
 
 @pytest.mark.parametrize(
-    ("role", "page"), [("partner-manager", "/admin/partners/partner/"), ("administrator", "/admin/users/staff/")]
+    ("role", "page"), [("partner-manager", "/admin/partners/partner/"), ("administrator", "/admin/staff/staff/")]
 )
 def test_who_sees_no_users_begins_at_what_they_manage(role: str, page: str, db: None) -> None:
     client = client_as(role)

@@ -9,17 +9,18 @@ from django.contrib import admin
 from django.test import Client
 from django.utils import translation
 
+from staff.models import Staff
 from tests import factories
 from tests.support.client import Response
 from tests.support.staff import client_as, words
-from users.models import Staff, Status, StatusChange, User, UserEvent
+from users.models import Status, StatusChange, User, UserEvent
 
 # The same words in both languages.
 ALIKE = {
     *("Conversions", "Documents", "Webhooks", "conversion", "conversions"),
     *("document", "documents", "webhook", "webhooks"),
 }
-PRODUCT = {"core", "events", "users", "partners", "transactions"}
+PRODUCT = {"core", "events", "staff", "users", "partners", "transactions"}
 
 
 def page_of(client: Client, path: str, language: str = "en") -> str:
@@ -77,8 +78,8 @@ def test_the_breadcrumbs_name_the_page_above_once(create_user: Callable[..., Res
         f"/admin/users/userevent/{first.pk}/change/": f"Profile history Created {first.pk}",
         f"/admin/users/userevent/{last.pk}/change/": f"Profile history Changed {last.pk}",
         f"/admin/partners/partner/{user.partner_id}/change/": f"Partners {user.partner.slug}",
-        f"/admin/users/staff/{Staff.objects.latest('pk').pk}/change/": f"Staff {Staff.objects.latest('pk').username}",
-        "/admin/users/staff/add/": "Staff Invite a colleague",
+        f"/admin/staff/staff/{Staff.objects.latest('pk').pk}/change/": f"Staff {Staff.objects.latest('pk').username}",
+        "/admin/staff/staff/add/": "Staff Invite a colleague",
         f"/admin/cases/{user.pk}/evidence/": "Queue Evidence pack",
     }
     assert {path: heading(page_of(client, path)) for path in headings} == headings

@@ -11,9 +11,10 @@ from django.test import Client
 from django.urls import get_resolver
 
 from partners.models import ApiKey, Partner
+from staff.models import Staff
 from tests import factories
 from tests.support.staff import client_as, client_of
-from users.models import Staff, User
+from users.models import User
 
 # They ask for no permission: the start, the login, one's language, and what holds nothing of anybody.
 FOR_ALL_STAFF = {

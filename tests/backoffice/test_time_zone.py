@@ -12,10 +12,11 @@ from pytest_django import Settings
 
 from partners.authentication import keys
 from partners.models import ApiKey, Partner
+from staff.models import Staff
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_of
-from users.models import Staff, Status, User, UserEvent
+from users.models import Status, User, UserEvent
 
 WINTER, SUMMER = datetime(2026, 1, 15, 17, 30, tzinfo=UTC), datetime(2026, 7, 15, 17, 30, tzinfo=UTC)
 TORONTO = ZoneInfo("America/Toronto")
@@ -57,7 +58,7 @@ def pages(user: User) -> list[str]:
         f"/admin/users/statuschange/{decision.pk}/change/",
         "/admin/users/userevent/",
         f"/admin/users/userevent/{event.pk}/change/",
-        f"/admin/users/staff/{decision.by.pk}/change/",
+        f"/admin/staff/staff/{decision.by.pk}/change/",
         "/admin/transactions/conversion/",
         f"/admin/transactions/conversion/{conversion.pk}/change/",
         "/admin/partners/partner/",

@@ -20,13 +20,13 @@ from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from pytest_django import Settings
 
+from staff.login.allauth_internals import record_factor
+from staff.models import Staff
 from tests import factories
 from tests.browser.cases import client, empty_queue, register  # noqa: F401
 from tests.live.conftest import start_server
 from tests.support import totp
 from tests.support.timeouts import WAIT_SECONDS
-from users.models import Staff
-from users.staff_login.allauth_internals import record_factor
 
 PASSWORD = "correct horse battery staple"
 SLOWEST_MILLISECONDS = WAIT_SECONDS * 1000

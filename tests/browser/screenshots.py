@@ -16,12 +16,13 @@ from django.utils import timezone
 from playwright.sync_api import Page, ViewportSize
 
 from core.database import serving_role
+from staff.models import Staff
 from tests import factories
 from tests.browser.cases import open_decision, transport_to
 from tests.support.client import PartnerClient
 from users.cases import claims
 from users.decisions.compliance import change_status
-from users.models import Staff, Status, User
+from users.models import Status, User
 
 SIZES: list[ViewportSize] = [{"width": 1280, "height": 900}, {"width": 390, "height": 844}]
 SCHEMES = ["light", "dark"]

@@ -10,10 +10,11 @@ from playwright.sync_api import Page, expect
 
 from partners.authentication import keys
 from partners.models import Partner
+from staff.models import Staff
 from tests import factories
 from tests.browser.cases import Register, open_decision
 from tests.support.client import PartnerClient
-from users.models import Staff, Status, StatusChange, User, UserEvent
+from users.models import Status, StatusChange, User, UserEvent
 
 SERIOUS = {"serious", "critical"}
 PHONE = {"width": 390, "height": 844}

@@ -15,13 +15,14 @@ from playwright.sync_api import Page, expect
 
 from core.database import serving_role
 from partners.models import ApiKey, Partner
+from staff.login.reauthentication import FRESH_SECONDS
+from staff.models import Staff
 from tests import factories
 from tests.browser.cases import Register, open_decision, transport_to
 from tests.support import totp
 from tests.support.client import PartnerClient
 from users.decisions.compliance import change_status
-from users.models import AccessKind, AccessRecord, Staff, Status, User
-from users.staff_login.reauthentication import FRESH_SECONDS
+from users.models import AccessKind, AccessRecord, Status, User
 
 Login = Callable[..., Staff]
 

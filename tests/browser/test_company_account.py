@@ -7,6 +7,7 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
+from staff.accounts import create_invited_staff
 from tests import factories
 from tests.browser.cases import Register
 from tests.browser.test_backoffice import grow_stale
@@ -16,7 +17,6 @@ from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider, 
 from tests.users.deciding import case_of
 from users.decisions import proposals
 from users.models import StatusChange
-from users.staff.staff import create_invited_staff
 
 
 @pytest.fixture

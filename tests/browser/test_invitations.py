@@ -5,13 +5,13 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
+from staff.models import Staff
 from tests.browser.test_staff_login import NEW_PASSWORD
-from users.models import Staff
 
 
 def invite(page: Page, email: str, role: str = "reviewer") -> str:
     """Fill in the form for a colleague; the link."""
-    page.goto("/admin/users/staff/add/")
+    page.goto("/admin/staff/staff/add/")
     page.get_by_label("Email address").fill(email)
     page.locator(f"input[name=role][value={role}]").check()
     page.get_by_role("button", name="Invite", exact=True).click()

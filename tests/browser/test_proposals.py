@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
+from staff.models import Staff
 from tests.browser.cases import Register, open_decision
 from tests.support.approval_rules import no_rules_left, set_rule
 from tests.users.deciding import case_of
-from users.models import Staff, StatusChange
+from users.models import StatusChange
 
 PROPOSE, VERIFIED, STAY, LIST, APPROVE, WHY_NOT = range(6)
 WORDS = {

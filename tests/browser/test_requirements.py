@@ -8,13 +8,14 @@ from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from backoffice.case.requirement_forms import TEMPLATES
+from staff.models import Staff
 from tests import factories
 from tests.browser.cases import Register, open_decision
 from tests.browser.screenshots import move_back
 from tests.browser.test_accessibility import accessibility_violations
 from tests.support.client import PartnerClient
 from tests.users.deciding import case_of
-from users.models import RequirementCode, Staff, Status, User
+from users.models import RequirementCode, Status, User
 
 ASK, ADDRESS, MEANS, SEE, EXACTLY, SEND, WAITS, BLOCKED, ANSWERED, BY_UPDATE, APPROVE, VERIFIED, STAY = range(13)
 WORDS = {

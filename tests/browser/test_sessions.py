@@ -5,11 +5,12 @@ from collections.abc import Callable
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
+from staff.login import sessions
+from staff.models import Staff
 from tests.browser.cases import Register, open_decision
 from tests.browser.conftest import PASSWORD, give_password
 from tests.support import totp
-from users.models import Staff, User
-from users.staff_login import sessions
+from users.models import User
 
 Login = Callable[..., Staff]
 NOTE = "The second document shows another address."

@@ -5,10 +5,10 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
+from staff.accounts import create_staff
+from staff.models import Staff
 from tests.browser.conftest import give_password
 from tests.support import totp
-from users.models import Staff
-from users.staff.staff import create_staff
 
 NEW_PASSWORD = "a password of my very own"
 

@@ -11,9 +11,9 @@ from events.models import DeliveryState, WebhookEndpoint
 from events.webhooks.leases import lease
 from events.webhooks.results import Outcome, record
 from partners.models import Partner
+from staff.models import Staff
 from tests import factories
 from tests.browser.test_accessibility import PHONE, accessibility_violations, open_page  # noqa: F401
-from users.models import Staff
 
 WEBHOOKS = "/admin/events/webhookendpoint/"
 DELIVERIES = "/admin/events/webhookdelivery/"

@@ -17,7 +17,7 @@ from core.management.base import ServiceCommand
 COMMANDS = [
     (app, name)
     for name, app in get_commands().items()
-    if app in {"core", "partners", "events", "users", "transactions", "backoffice"}
+    if app in {"core", "partners", "events", "staff", "users", "transactions", "backoffice"}
 ]
 
 

@@ -31,6 +31,7 @@ BEFORE = {
     "core": "0001_initial",
     "partners": "0001_initial",
     "events": "0001_initial",
+    "staff": "0001_initial",
     "users": "0001_initial",
     "transactions": "0001_initial",
 }
@@ -96,10 +97,10 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("users", "0002_second_factors")]
+    dependencies = [("staff", "0002_second_factors")]
     operations = [
         migrations.AddField("staff", "is_away", models.BooleanField(db_default=False)),
-        migrations.RunSQL([(Path(__file__).parents[1] / "sql" / "users_may_decide.sql").read_text()]),
+        migrations.RunSQL([(Path(__file__).parents[1] / "sql" / "staff_may.sql").read_text()]),
     ]
 """
 
@@ -110,6 +111,7 @@ def test_an_empty_database_gets_a_column_that_a_function_uses_later(db: None, tm
         "core",
         "partners",
         "events",
+        "staff",
         "users",
         "transactions",
         "sandbox",
@@ -121,11 +123,11 @@ def test_an_empty_database_gets_a_column_that_a_function_uses_later(db: None, tm
         if (ROOT / name).exists():
             shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "manage.py", tmp_path)
-    function = tmp_path / "users" / "sql" / "users_may_decide.sql"
+    function = tmp_path / "staff" / "sql" / "staff_may.sql"
     changed = function.read_text().replace("staff.is_active AND", "staff.is_active AND NOT staff.is_away AND")
     assert changed != function.read_text()
     function.write_text(changed)
-    (tmp_path / "users" / "migrations" / "0003_is_away.py").write_text(LATER)
+    (tmp_path / "staff" / "migrations" / "0003_is_away.py").write_text(LATER)
 
     name, owner = f"later_psi_{os.getpid()}", connections[serving_role.OWNER].settings_dict
     url = database_url(serving_role.OWNER).replace(f"/{owner['NAME']}?", f"/{name}?")
@@ -136,6 +138,6 @@ def test_an_empty_database_gets_a_column_that_a_function_uses_later(db: None, tm
             migrate = (sys.executable, "manage.py", "migrate", "--verbosity", "0")
             subprocess.run(migrate, cwd=tmp_path, env=os.environ | environment, check=True)
             with psycopg.connect(url) as database:
-                assert database.execute("SELECT users_may_decide(0)").fetchone() == (False,)
+                assert database.execute("SELECT staff_may_decide(0)").fetchone() == (False,)
         finally:
             server.execute(f"DROP DATABASE {name} WITH (FORCE)")

@@ -55,7 +55,7 @@ def test_rows_are_not_removed(rows: None, table: str, statement: str) -> None:
         ("UPDATE users_user SET status = 'closed' WHERE status = 'active'", "moves by a row"),
         ("UPDATE users_user SET status_since = status_since - interval '6 years'", "what its decision says"),
         ("UPDATE users_user SET status_reason_code = 'duplicate'", "what its decision says"),
-        ("UPDATE users_staff SET username = 'other'", "a name does not change"),
+        ("UPDATE staff_staff SET username = 'other'", "a name does not change"),
     ],
 )
 def test_rows_are_not_rewritten(rows: None, statement: str, message: str) -> None:
@@ -67,7 +67,7 @@ def test_a_row_moves_the_status_once(rows: None) -> None:
     """Not again after the row that moved it back, in the same transaction."""
     decide = (
         "INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason, reason_code)"
-        " SELECT id, '{}', '{}', (SELECT min(id) FROM users_staff), 'why', '' FROM users_user"
+        " SELECT id, '{}', '{}', (SELECT min(id) FROM staff_staff), 'why', '' FROM users_user"
     )
     with pytest.raises(IntegrityError, match="moves by a row"):
         run(

@@ -137,12 +137,12 @@ OF_CONTEXT = {
     "events_webhookendpointevent.pgh_context": "UPDATE events_webhookendpoint SET description = '{new}'",
     "events_webhooksecretevent.pgh_context": "UPDATE events_webhooksecret SET expires_at = clock_timestamp()",
     "users_userevent.pgh_context": "UPDATE users_user SET city = '{new}' WHERE id = '{w.user.pk}'",
-    "users_staffevent.pgh_context": "UPDATE users_staff SET first_name = '{new}' WHERE id = {w.staff.pk}",
-    "users_staffroleevent.pgh_context": (
-        "DELETE FROM users_staff_groups WHERE staff_id = {w.staff.pk};"
-        " INSERT INTO users_staff_groups (staff_id, group_id) SELECT {w.staff.pk}, id FROM auth_group LIMIT 1"
+    "staff_staffevent.pgh_context": "UPDATE staff_staff SET first_name = '{new}' WHERE id = {w.staff.pk}",
+    "staff_staffroleevent.pgh_context": (
+        "DELETE FROM staff_staff_groups WHERE staff_id = {w.staff.pk};"
+        " INSERT INTO staff_staff_groups (staff_id, group_id) SELECT {w.staff.pk}, id FROM auth_group LIMIT 1"
     ),
-    "users_secondfactorevent.pgh_context": (
+    "staff_secondfactorevent.pgh_context": (
         "INSERT INTO mfa_authenticator (user_id, type, data, created_at)"
         " VALUES ({w.staff.pk}, 'webauthn', '{{}}', now())"
     ),

@@ -17,10 +17,11 @@ from django.db import DatabaseError, IntegrityError, ProgrammingError, connectio
 
 from core.database import privileges
 from partners.models import Partner
+from staff.models import Staff
 from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from users.decisions import proposals
-from users.models import ErasureProposal, Hold, Proposal, Requirement, RequirementClosure, Staff, StatusChange, User
+from users.models import ErasureProposal, Hold, Proposal, Requirement, RequirementClosure, StatusChange, User
 
 pytestmark = pytest.mark.django_db
 

@@ -17,6 +17,7 @@ from demo.people import DUE, DUE_SOON, HELD, external_id
 from demo.seeding import CURRENCIES, PARTNER, SANDBOX_PARTNER, seed
 from events.models import WebhookEndpoint
 from partners.models import KEY_PREFIXES, ApiKey, Mode, Partner
+from staff.models import Staff
 from tests.support.approval_rules import no_rules_left
 from tests.support.documents import stored_at
 from transactions.documents.downloads import STORAGE
@@ -24,7 +25,7 @@ from transactions.models import Conversion, Document, DocumentType
 from users.decisions import proposals
 from users.decisions.reasons import reasons_for
 from users.decisions.risk_flags import FlagCode, risk_flags_for
-from users.models import ANSWERED, AccessRecord, Claim, Proposal, Staff, Status, StatusChange, User, UserEvent
+from users.models import ANSWERED, AccessRecord, Claim, Proposal, Status, StatusChange, User, UserEvent
 from users.records.retention import due_users
 
 USERS, CONVERSIONS = 40, 300

@@ -14,7 +14,7 @@ from docs_site.conf import changelog, example_files
 from events import retention
 from partners.api import errors, idempotency
 from partners.api.json import MAX_BODY_BYTES
-from partners.api.pagination import DEFAULT_LIMIT, MAX_LIMIT
+from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT
 from partners.api.sandbox.faults import SLOW_SECONDS, Fault
 from partners.authentication import keys
 from partners.models import KEY_PREFIXES

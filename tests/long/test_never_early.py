@@ -16,11 +16,12 @@ from psycopg.errors import IntegrityConstraintViolation
 
 from core.database import serving_role
 from partners.models import Partner
+from staff.models import Staff
 from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back
 from tests.support.erasing import approve_erasure, erase
-from users.models import Erasure, Hold, ProposedErasure, Staff, User
+from users.models import Erasure, Hold, ProposedErasure, User
 from users.models.statuses import ENDED_STATUSES, TRANSITIONS, Status
 from users.records import holds
 from users.records.retention import due_users

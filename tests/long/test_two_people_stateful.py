@@ -17,11 +17,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from core.database import serving_role
 from core.refusals import RefusedError
 from partners.models import Partner
+from staff.models import Staff
 from tests import factories
 from tests.conftest import database_url
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from users.decisions import compliance, proposals
-from users.models import Condition, Staff, StatusChange, User
+from users.models import Condition, StatusChange, User
 from users.models.approvals import RULED_MOVES
 from users.models.statuses import TRANSITIONS, Status
 

@@ -185,7 +185,7 @@ def change_of(item: dict[str, Any]) -> Change:
 def add_staff(cluster: Cluster) -> int:
     cluster.manage("create_staff", "rachel", "--email", "rachel@example.com", "--role", "reviewer")
     with psycopg.connect(cluster.url) as connection:
-        [(staff,)] = connection.execute("SELECT id FROM users_staff WHERE username = 'rachel'").fetchall()
+        [(staff,)] = connection.execute("SELECT id FROM staff_staff WHERE username = 'rachel'").fetchall()
     return int(staff)
 
 

@@ -21,6 +21,7 @@ from backoffice.lists import bounded_lists
 from core.database import serving_role
 from partners.models import Mode, Partner
 from sandbox.simulations.decisions import simulate_decision
+from staff.models import Staff
 from tests import factories
 from tests.support.commands import outcome, printed
 from tests.support.plans import UNORDERED, planning_of_many_users, planning_without
@@ -29,7 +30,7 @@ from tests.users.deciding import case_of, decide_url, decision
 from transactions.models import Conversion, Document
 from users.cases import claims, modes
 from users.decisions.risk_flags import risk_flag_codes
-from users.models import AccessRecord, Claim, Proposal, QueuedUser, Staff, Status, StatusChange, User, UserEvent
+from users.models import AccessRecord, Claim, Proposal, QueuedUser, Status, StatusChange, User, UserEvent
 
 BAND, PARTNER_BAND = "Sandbox: this user is not real.", "Sandbox: the users of this partner are not real."
 
@@ -317,14 +318,14 @@ def test_each_page_of_a_sandbox_user_says_so(client: Client, live: Rows, sandbox
 
 
 def test_the_name_of_the_account_is_given_to_nobody(client: Client) -> None:
-    response = client.post("/admin/users/staff/add/", {"email": "Sandbox@example.com", "role": "viewer"})
+    response = client.post("/admin/staff/staff/add/", {"email": "Sandbox@example.com", "role": "viewer"})
     assert "This name is reserved for simulated decisions." in text_of(response)
 
 
 def test_the_account_of_simulated_decisions_is_changed_by_nobody(client: Client, sandbox: Rows) -> None:
     simulate_decision(user=sandbox.waiting, to_status=Status.ACTIVE, request_id="")
     account = Staff.objects.get(username=Staff.SANDBOX)
-    page = f"/admin/users/staff/{account.pk}/"
+    page = f"/admin/staff/staff/{account.pk}/"
     assert client.get(f"{page}change/").status_code == 200
     for act in ("change", "invite_again", "reset_second_factor", "end_sessions", "disable", "enable"):
         assert client.post(f"{page}{act}/", {"reason": "Seen.", "email": "mine@example.com"}).status_code == 403

@@ -9,9 +9,10 @@ import psycopg
 
 from core.database import serving_role
 from partners.models import Partner
+from staff.models import Staff
 from tests import factories
 from tests.conftest import database_url
-from users.models import Staff, User
+from users.models import User
 from users.models.approvals import RULED_MOVES
 
 

@@ -19,7 +19,18 @@ from core.database import serving_role
 ROOT = Path(settings.BASE_DIR)
 _COPIES, _TEMPLATES = "test_psi_", "migrated_psi_"
 # What a migrated database is made of. Few of these files are read by migrations, but none is forgotten so.
-_SOURCES = ("config", "core", "partners", "events", "users", "transactions", "sandbox", "backoffice", "requirements")
+_SOURCES = (
+    "config",
+    "core",
+    "partners",
+    "events",
+    "staff",
+    "users",
+    "transactions",
+    "sandbox",
+    "backoffice",
+    "requirements",
+)
 
 
 @contextmanager
@@ -63,7 +74,8 @@ def empty() -> None:
     tables = [
         model._meta.db_table
         for model in apps.get_models()
-        if model._meta.app_label in {"core", "partners", "events", "users", "transactions"} and model._meta.managed
+        if model._meta.app_label in {"core", "partners", "events", "staff", "users", "transactions"}
+        and model._meta.managed
     ] + ["staff_cache", "django_session"]
     found = " UNION ALL ".join(f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table})" for table in tables)
     with psycopg.connect(

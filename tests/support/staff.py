@@ -8,8 +8,8 @@ from typing import Any
 from django.test import Client
 
 from core.models import ActorKind, AuditEntry
+from staff.models import Staff
 from tests.factories import StaffFactory
-from users.models import Staff
 
 _numbers = itertools.count(1)
 

@@ -7,13 +7,14 @@ import pytest
 
 from core.refusals import RefusedError
 from partners.models import Partner
+from staff import access as staff_access
+from staff.models import Staff
 from tests import factories
 from tests.support.at_once import tried_at_once
 from users.cases import claims
 from users.decisions.changes import version_of
 from users.decisions.compliance import StaleError, change_status
-from users.models import AccessRecord, Claim, Staff, Status, StatusChange, User
-from users.staff import staff_access
+from users.models import AccessRecord, Claim, Status, StatusChange, User
 
 PEOPLE = 4
 

@@ -19,6 +19,7 @@ from core.models import AuditEntry
 from events.webhooks import addresses
 from partners.authentication import keys
 from partners.models import Partner
+from staff.models import Staff
 from tests import factories
 from tests.backoffice.test_staff_urls import FOR_ALL_STAFF, NOT_THERE, PATHS
 from tests.support.approval_rules import no_rules_left, set_rule
@@ -26,7 +27,7 @@ from tests.support.client import PartnerClient
 from tests.support.documents import add_document
 from tests.support.staff import client_as
 from users.decisions import proposals
-from users.models import Staff, User
+from users.models import User
 from users.records import erasures
 from users.records.holds import place_hold
 from users.records.retention import DueUser
@@ -66,8 +67,8 @@ OURS = sorted(
     name
     for name, app in get_commands().items()
     if isinstance(app, str)
-    and app in {"core", "partners", "events", "users", "transactions", "backoffice", "demo"}
-    # Django's have their own test (tests/users/commands/test_create_staff.py).
+    and app in {"core", "partners", "events", "staff", "users", "transactions", "backoffice", "demo"}
+    # Django's have their own test (tests/staff/test_create_staff.py).
     and name not in {"migrate", "demo", "createsuperuser", "changepassword"}
 )
 # They run for ever, call somebody, or only read; that they write nothing is for the test of arguments to find.

@@ -25,6 +25,7 @@ from core.database import statements
 from core.streaming import LimitedStreamingResponse, stream
 from transactions.documents.file_types import content_disposition
 from transactions.models import Document
+from users.models.columns import names_of_user
 
 log = structlog.get_logger("transactions.documents.downloads")
 
@@ -40,7 +41,7 @@ _RECORD = insert_entry(
     f"'{DOWNLOADED}'",
     object="%s",
     context="%s::jsonb",
-    user="%s::uuid",
+    further=names_of_user("%s::uuid"),
     where=f"""NOT EXISTS (
         SELECT FROM core_auditentry earlier
          WHERE earlier.object = %s AND earlier.action = '{DOWNLOADED}' AND earlier.at > now() - interval '1 hour'

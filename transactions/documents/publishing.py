@@ -19,11 +19,12 @@ from django.utils import timezone
 from core.database.errors import is_reference_gone, may_be_committed
 from core.formats.json_rules import text
 from core.refusals import RefusedError
+from staff.models import Staff
 from transactions.documents.downloads import CHUNK_BYTES, STORAGE
 from transactions.documents.file_types import EXTENSIONS, ContentCheck
 from transactions.documents.withdrawing import withdraw
 from transactions.models import TITLE_LENGTH, Document, DocumentType
-from users.models import Staff, User
+from users.models import User
 
 log = structlog.get_logger("transactions.documents.publishing")
 

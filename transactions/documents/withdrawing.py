@@ -12,9 +12,9 @@ from django.db import IntegrityError, transaction
 from core.database import history_context
 from core.formats.json_rules import text
 from core.refusals import RefusedError
+from staff.models import Staff
 from transactions.models import WITHDRAWAL_REASON_LENGTH, Document, DocumentWithdrawal
 from users.decisions.compliance import PERMISSION
-from users.models import Staff
 
 
 def find_document(document_id: str) -> Document:

@@ -4,6 +4,7 @@ The access log has every claim and release. A decision ends the claim (users/dec
 """
 
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -14,8 +15,9 @@ from django.utils.translation import gettext as _
 from core.database import statements
 from core.database.history_context import PRESENT
 from core.refusals import RefusedError
+from staff.models import Staff
 from users.cases.modes import live
-from users.models import AccessKind, AccessRecord, Claim, Proposal, Staff, Status, User
+from users.models import AccessKind, AccessRecord, Claim, Proposal, Status, User
 from users.models.case import BACK_TO_WHO_ASKED
 
 PERMISSION = "users.claim_user"
@@ -92,20 +94,23 @@ def release(*, user: User, staff: Staff, request_id: str = "") -> None:
         )
 
 
-def release_all(*, holder: Staff, by: Staff | None) -> int:
-    """End all claims of a person whose account is disabled; returns their number. by: None for an operator."""
-    held = Claim.objects.filter(staff=holder).values("user_id")
+def release_all(*, staff: Staff, by: Staff | None, **_signal: Any) -> dict[str, int]:
+    """End all claims of a person whose account is disabled; returns their number. by: None for an operator.
+
+    Receives account_disabling: a disabled account releases nothing.
+    """
+    held = Claim.objects.filter(staff=staff).values("user_id")
     # Locked, as for a release.
     cases = list(User.objects.filter(pk__in=held).order_by("pk").select_for_update(no_key=True))
-    detail = f"Account {holder.get_username()} disabled."
+    detail = f"Account {staff.get_username()} disabled."
     if by is None:
         # An operator has no account: the row names the holder, its detail who released the claim.
         (operator,) = statements.fetch_one(f"SELECT {PRESENT} ->> 'operator'", ()) or (None,)
         detail = f"Released by the operator {operator}, who disabled the account."
-    releases = [AccessRecord(kind=AccessKind.RELEASED, user=case, staff=by or holder, detail=detail) for case in cases]
+    releases = [AccessRecord(kind=AccessKind.RELEASED, user=case, staff=by or staff, detail=detail) for case in cases]
     AccessRecord.objects.bulk_create(releases)
-    Claim.objects.filter(user__in=cases, staff=holder).delete()
-    return len(releases)
+    Claim.objects.filter(user__in=cases, staff=staff).delete()
+    return {"claims": len(releases)}
 
 
 def take_over(*, user_id: UUID, by: Staff) -> None:

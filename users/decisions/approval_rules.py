@@ -15,7 +15,8 @@ from core.database import statements
 from core.database.base import SET_CONTEXT
 from core.database.query import Query
 from core.refusals import RefusedError
-from users.models import ApprovalRule, Condition, Staff, User
+from staff.models import Staff
+from users.models import ApprovalRule, Condition, User
 from users.models.approvals import RULED_MOVES
 from users.models.statuses import Status
 
@@ -97,7 +98,7 @@ def rules_in_force() -> Sequence[ApprovalRule]:
 
 def deciders() -> Sequence[Staff]:
     """The active accounts that may decide and have signed in once, by name."""
-    may: Any = Func("pk", function="users_may_decide", output_field=BooleanField())
+    may: Any = Func("pk", function="staff_may_decide", output_field=BooleanField())
     return list(Staff.objects.filter(may, password_is_one_time=False).order_by("username"))
 
 
@@ -141,7 +142,7 @@ def pair_of(first: Staff, second: Staff, *, permission: str = "decide_user") -> 
     if first.pk == second.pk:
         return Pair(_("You proposed this: another account approves it."), "")
     row = statements.fetch_one(
-        "SELECT users_may(%s, %s), users_may(%s, %s), ties.* FROM users_ties(%s, %s) AS ties",
+        "SELECT staff_may(%s, %s), staff_may(%s, %s), ties.* FROM staff_ties(%s, %s) AS ties",
         (first.pk, permission, second.pk, permission, first.pk, second.pk),
     )
     first_may, second_may, related, makers = row or (False, False, True, "")

@@ -17,13 +17,14 @@ from psycopg.errors import IntegrityConstraintViolation, LockNotAvailable
 
 from core.database import errors, history_context
 from core.refusals import RefusedError
+from staff.models import Staff
 from users.cases import claims
 from users.decisions import decision_basis, metrics
 from users.decisions.approval_rules import needs_two
 from users.decisions.changes import ConcurrentChanges, changes_since, version_of
 from users.decisions.reasons import allowed_codes, is_standard
 from users.decisions.risk_flags import approval_needs_note, risk_flag_codes
-from users.models import CaseNote, Claim, Proposal, Staff, StatusChange, User
+from users.models import CaseNote, Claim, Proposal, StatusChange, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.models.statuses import TRANSITIONS, Status
 

@@ -15,10 +15,11 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
+from staff.models import Staff
 from users.decisions.changes import Changes, FieldChange, since_decision, since_last_decision, version_of
 from users.decisions.reasons import label_of, note_of
 from users.decisions.risk_flags import TITLES, FlagCode, RiskFlag, explanation, is_visible, risk_flags_for
-from users.models import AccessRecord, Staff, StatusChange, User
+from users.models import AccessRecord, StatusChange, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
 
 HISTORY_PERMISSION = "users.view_userevent"

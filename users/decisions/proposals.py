@@ -14,9 +14,10 @@ from django.utils.translation import gettext as _
 
 from core.database import history_context
 from core.refusals import RefusedError
+from staff.models import Staff
 from users.decisions import compliance, decision_basis
 from users.decisions.approval_rules import needs_two, pair_of
-from users.models import AccessRecord, Claim, Proposal, ProposalState, Staff, StatusChange, User
+from users.models import AccessRecord, Claim, Proposal, ProposalState, StatusChange, User
 
 
 def propose(
@@ -118,20 +119,20 @@ def decline(*, proposal_id: UUID, by: Staff, note: str, source: str = "") -> Pro
     return proposal
 
 
-def decline_all(*, proposer: Staff, by: Staff | None, note: str) -> int:
-    """End the open proposals of an account that is disabled; returns how many were declined.
+def decline_all(*, staff: Staff, by: Staff | None, reason: str, **_signal: Any) -> dict[str, int]:
+    """End the open proposals of an account that is disabled; returns how many were declined. by: None for an operator.
 
-    by: None for an operator. In a transaction.
+    Receives account_disabled.
     """
     declined = 0
-    stored = Proposal.objects.filter(by=proposer, state=ProposalState.OPEN).with_ends().order_by("pk")
+    stored = Proposal.objects.filter(by=staff, state=ProposalState.OPEN).with_ends().order_by("pk")
     for proposal in stored.select_for_update(of=("self",)):
         ended: dict[str, Any] = {"state": proposal.present_state}
         if proposal.is_open:
-            ended = {"state": ProposalState.DECLINED, "ended_by": by, "note": note}
+            ended = {"state": ProposalState.DECLINED, "ended_by": by, "note": reason}
             declined += 1
         Proposal.objects.filter(pk=proposal.pk).update(**ended)
-    return declined
+    return {"proposals": declined}
 
 
 def current(user: User) -> Proposal | None:

@@ -10,9 +10,9 @@ from django.db import transaction
 from core.management.arguments import Argument, number
 from core.management.base import Outcome, ServiceCommand
 from partners.management.partners import find_partner
+from staff.accounts import acting_staff
 from users.cases import claims
 from users.models import Status, User
-from users.staff.staff import acting_staff, find_staff
 
 # Who may hold and erase records, in the help of commands.
 ERASER = "an active account that may decide or audits"
@@ -46,7 +46,6 @@ def confirm(text: str, **options: Any) -> Argument:
 
 
 USER = UserArgument()
-STAFF = Argument("staff", metavar="USERNAME", find=find_staff, help="the login name")
 TO_STATUS = Argument("to_status", metavar="STATUS", choices=Status.values, help="the new status")
 NOTE = Argument("--note", default="", metavar="TEXT", help="for staff; stored permanently")
 REASON_CODE = Argument("--reason-code", metavar="CODE", help="one of the move's, or absent")

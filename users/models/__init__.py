@@ -1,4 +1,4 @@
-"""Users, staff, and the decisions, claims and access records of staff."""
+"""Users, and the decisions, claims and access records of staff."""
 
 from users.models.approvals import ApprovalRule, Condition, Proposal, ProposalState
 from users.models.case import (
@@ -21,12 +21,10 @@ from users.models.requirements import (
     RequirementState,
 )
 from users.models.retention import Hold, HoldRelease
-from users.models.staff import ADDRESS_IN_LOWER_CASE, SecondFactor, Staff, StaffRole
 from users.models.statuses import Status
 from users.models.user import ANSWERED, ASKED, StatusChange, User, UserEvent
 
 __all__ = (
-    "ADDRESS_IN_LOWER_CASE",
     "ANSWERED",
     "ASKED",
     "AccessKind",
@@ -53,9 +51,6 @@ __all__ = (
     "RequirementCode",
     "RequirementResponse",
     "RequirementState",
-    "SecondFactor",
-    "Staff",
-    "StaffRole",
     "Status",
     "StatusChange",
     "User",

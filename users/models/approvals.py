@@ -2,7 +2,7 @@
 
 Triggers hold it, whatever code writes. Where a move takes two (users/sql/users_takes_two.sql), a row in StatusChange
 needs a proposal of that user and that very move that is open (users_is_open.sql), by another account; both may decide
-(users_may_decide.sql), and are not related (users_ties.sql). The services call the same functions.
+(staff_may.sql), and are not related (staff_ties.sql). The services call the same functions.
 """
 
 import uuid
@@ -20,8 +20,8 @@ from django.utils.translation import pgettext_lazy
 
 from core.audit import entry_trigger, insert_entry, register
 from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object
-from users.models.columns import basis_is_readable
-from users.models.staff import Staff
+from staff.models import Staff
+from users.models.columns import basis_is_readable, names_of_user
 from users.models.statuses import Status
 from users.models.triggers import by_active_staff
 from users.models.user import User, UserEvent
@@ -62,8 +62,8 @@ PROPOSAL_TRIGGERS = [
             {"changes": "jsonb_build_object('status', jsonb_build_array(NEW.from_status, NEW.to_status))"}
             | {"reason": "NEW.reason", "reasonCode": "nullif(NEW.reason_code, '')", "proposal": "NEW.id"}
         ),
-        user="NEW.user_id",
-        actor="(SELECT username FROM users_staff WHERE id = NEW.by_id)",
+        further=names_of_user("NEW.user_id"),
+        actor="(SELECT username FROM staff_staff WHERE id = NEW.by_id)",
     ),
     PermanentTrigger(
         name="audit_end",
@@ -75,8 +75,8 @@ PROPOSAL_TRIGGERS = [
             f"'{_PROPOSAL_ENDED}'",
             object="NEW.user_id::text",
             detail=json_object({"state": "NEW.state", "note": "nullif(NEW.note, '')", "proposal": "NEW.id"}),
-            actor="(SELECT username FROM users_staff WHERE id = NEW.ended_by_id)",
-            user="NEW.user_id",
+            actor="(SELECT username FROM staff_staff WHERE id = NEW.ended_by_id)",
+            further=names_of_user("NEW.user_id"),
         )
         + "; RETURN NULL;",
     ),
@@ -212,9 +212,6 @@ class Proposal(models.Model):
         "users_proposal_expiry(timestamptz)",
         "users_meets(uuid, text)",
         "users_takes_two(uuid, text)",
-        "users_may(bigint, text)",
-        "users_may_decide(bigint)",
-        "users_ties(bigint, bigint)",
     )
     serving_privileges = (
         "SELECT",

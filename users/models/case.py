@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from core.database.triggers import append_only, stamped
-from users.models.staff import Staff
+from staff.models import Staff
 from users.models.triggers import ACCESS_TRIGGERS, by_active_staff
 from users.models.user import User
 

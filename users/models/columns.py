@@ -74,3 +74,10 @@ _BASIS = """
 def basis_is_readable(name: str) -> CheckConstraint:
     """The constraint that holds the shape of a column `basis`."""
     return shape("basis", _BASIS, name=name)
+
+
+def names_of_user(user: str) -> str:
+    """The SQL of a JSON object of the partner and the externalId of a user, by which people know it. user: its id."""
+    return f"""coalesce((
+        SELECT jsonb_build_object('partner', p.slug, 'externalId', u.external_id)
+          FROM users_user u JOIN partners_partner p ON p.id = u.partner_id WHERE u.id = {user}), '{{}}')"""

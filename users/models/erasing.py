@@ -20,8 +20,8 @@ from django.utils.translation import gettext_noop, pgettext_lazy
 from core.audit import entry_trigger, insert_entry, register
 from core.database.triggers import IS_ERASING, FunctionTrigger, PermanentTrigger, append_only, json_object, refuse
 from partners.models import Partner
+from staff.models import Staff
 from users.models.retention import IS_HELD, LEAST_YEARS, due_at
-from users.models.staff import Staff
 from users.models.user import User
 
 ERASURE_REASON_LENGTH = 500
@@ -52,7 +52,7 @@ PROPOSAL_TRIGGERS = [
                 OR NEW.note <> '' OR NEW.common_maker <> '' OR NEW.reason !~ '\\S' THEN
                 {refuse("An erasure begins open, with a reason.")}
             END IF;
-            IF NOT users_may(NEW.by_id, 'keep_records') THEN
+            IF NOT staff_may(NEW.by_id, 'keep_records') THEN
                 {refuse("An active account that may decide, or audits, proposes an erasure.")}
             END IF;
             RETURN NEW;
@@ -79,7 +79,7 @@ PROPOSAL_TRIGGERS = [
             IF OLD.created_at <= {_OPEN_SINCE} THEN
                 {refuse("The proposal of this erasure has expired.")}
             END IF;
-            IF NOT users_may(NEW.ended_by_id, 'keep_records') THEN
+            IF NOT staff_may(NEW.ended_by_id, 'keep_records') THEN
                 {refuse("An active account that may decide, or audits, approves or declines an erasure.")}
             END IF;
             NEW.ended_at := clock_timestamp();
@@ -90,10 +90,10 @@ PROPOSAL_TRIGGERS = [
                 END IF;
                 RETURN NEW;
             END IF;
-            IF NEW.ended_by_id = OLD.by_id OR NOT users_may(OLD.by_id, 'keep_records') THEN
+            IF NEW.ended_by_id = OLD.by_id OR NOT staff_may(OLD.by_id, 'keep_records') THEN
                 {refuse("An erasure takes two people, each with an active account that may.")}
             END IF;
-            SELECT * INTO ties FROM users_ties(NEW.ended_by_id, OLD.by_id);
+            SELECT * INTO ties FROM staff_ties(NEW.ended_by_id, OLD.by_id);
             IF ties.related THEN
                 {refuse("An erasure takes two people: within 30 days neither made, re-roled or reset the other.")}
             END IF;
@@ -111,7 +111,7 @@ PROPOSAL_TRIGGERS = [
             {"users": "NEW.users", "reason": "NEW.reason"}
             | {"partner": "(SELECT slug FROM partners_partner WHERE id = NEW.partner_id)"}
         ),
-        actor="(SELECT username FROM users_staff WHERE id = NEW.by_id)",
+        actor="(SELECT username FROM staff_staff WHERE id = NEW.by_id)",
     ),
     PermanentTrigger(
         name="audit_end",
@@ -123,10 +123,10 @@ PROPOSAL_TRIGGERS = [
             object="NEW.id::text",
             detail=json_object(
                 {"users": "NEW.users", "reason": "nullif(NEW.note, '')"}
-                | {"proposedBy": "(SELECT username FROM users_staff WHERE id = NEW.by_id)"}
+                | {"proposedBy": "(SELECT username FROM staff_staff WHERE id = NEW.by_id)"}
                 | {"commonMaker": "nullif(NEW.common_maker, '')"}
             ),
-            actor="(SELECT username FROM users_staff WHERE id = NEW.ended_by_id)",
+            actor="(SELECT username FROM staff_staff WHERE id = NEW.ended_by_id)",
         )
         + "; RETURN NULL;",
     ),

@@ -21,8 +21,8 @@ from core.database.shapes import context_shape
 from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object
 from events.feed.outbox import insert_entry
 from events.models import EventType
-from users.models.columns import PROFILE_COLUMNS
-from users.models.staff import Staff
+from staff.models import Staff
+from users.models.columns import PROFILE_COLUMNS, names_of_user
 from users.models.triggers import by_active_staff
 from users.models.user import StatusChange, User
 
@@ -55,7 +55,7 @@ def _event(source: str, opened: str) -> str:
 
 _OPENED = register("requirement.opened", _("Requirement opened"))
 _CLOSED = register("requirement.closed", _("Requirement closed"))
-_BY = "(SELECT username FROM users_staff WHERE id = NEW.by_id)"
+_BY = "(SELECT username FROM staff_staff WHERE id = NEW.by_id)"
 # Those of the sandbox are the partner's own.
 _NOT_SIMULATED = "context ->> 'staff' <> 'sandbox'"
 
@@ -86,7 +86,7 @@ REQUIREMENT_TRIGGERS = [
             | {"message": "nullif(NEW.message, '')", "dueInDays": "NEW.due_in_days"}
         ),
         actor=_BY,
-        user="NEW.user_id",
+        further=names_of_user("NEW.user_id"),
     ),
     FunctionTrigger(
         name="closes_once",
@@ -148,7 +148,7 @@ CLOSURE_TRIGGERS = [
         object="(SELECT r.user_id::text FROM users_requirement r WHERE r.id = NEW.requirement_id)",
         detail=json_object({"requirement": "NEW.requirement_id", "note": "nullif(NEW.note, '')"}),
         actor=_BY,
-        user="(SELECT r.user_id FROM users_requirement r WHERE r.id = NEW.requirement_id)",
+        further=names_of_user("(SELECT r.user_id FROM users_requirement r WHERE r.id = NEW.requirement_id)"),
     ),
 ]
 

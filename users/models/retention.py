@@ -14,7 +14,8 @@ from django.utils.translation import gettext_lazy as _
 
 from core.audit import entry_trigger, register
 from core.database.triggers import PermanentTrigger, append_only, json_object, refuse, stamped
-from users.models.staff import Staff
+from staff.models import Staff
+from users.models.columns import names_of_user
 from users.models.statuses import ENDED_STATUSES
 from users.models.user import User
 
@@ -41,12 +42,12 @@ def due_at(user: str, years: str) -> str:
         THEN (({latest} AT TIME ZONE 'UTC') + make_interval(years => {years}::integer)) AT TIME ZONE 'UTC' END"""
 
 
-_BY = "(SELECT username FROM users_staff WHERE id = NEW.by_id)"
+_BY = "(SELECT username FROM staff_staff WHERE id = NEW.by_id)"
 _HELD = register("user.held", _("User held"))
 _RELEASED = register("user.released", _("Hold released"))
 
 _BY_KEEPER = f"""
-            IF NOT users_may(NEW.by_id, 'keep_records') THEN
+            IF NOT staff_may(NEW.by_id, 'keep_records') THEN
                 {refuse("An active account that may decide, or audits, does this.")}
             END IF;"""
 
@@ -71,7 +72,7 @@ HOLD_TRIGGERS = [
         object="NEW.user_id::text",
         detail=json_object({"hold": "NEW.id", "reason": "NEW.reason"}),
         actor=_BY,
-        user="NEW.user_id",
+        further=names_of_user("NEW.user_id"),
     ),
 ]
 
@@ -93,7 +94,7 @@ RELEASE_TRIGGERS = [
         object="(SELECT user_id::text FROM users_hold WHERE id = NEW.hold_id)",
         detail=json_object({"hold": "NEW.hold_id", "reason": "NEW.reason"}),
         actor=_BY,
-        user="(SELECT user_id FROM users_hold WHERE id = NEW.hold_id)",
+        further=names_of_user("(SELECT user_id FROM users_hold WHERE id = NEW.hold_id)"),
     ),
 ]
 

@@ -14,7 +14,7 @@ from core.database.triggers import FunctionTrigger, PermanentTrigger, append_onl
 from core.database.wire import wire_time
 from events.feed.outbox import insert_entry
 from events.models import EventType
-from users.models.columns import PROFILE_COLUMNS, REVIEWED_COLUMNS
+from users.models.columns import PROFILE_COLUMNS, REVIEWED_COLUMNS, names_of_user
 from users.models.statuses import ENDED_STATUSES, TRANSITIONS, Status, status_reason_sql
 
 _ALLOWED_MOVES = tuple(f"{start.value} {end.value}" for start, ends in TRANSITIONS.items() for end in ends)
@@ -125,7 +125,7 @@ def by_active_staff(column: str) -> PermanentTrigger:
         when=pgtrigger.Before,
         operation=pgtrigger.Insert,
         func=f"""
-            IF NOT EXISTS (SELECT FROM users_staff s WHERE s.id = NEW.{column} AND s.is_active) THEN
+            IF NOT EXISTS (SELECT FROM staff_staff s WHERE s.id = NEW.{column} AND s.is_active) THEN
                 {refuse("An active staff account does this.")}
             END IF;
             RETURN NEW;
@@ -163,8 +163,8 @@ STATUS_CHANGE_TRIGGERS = [
             | {"reason": "NEW.reason", "reasonCode": "nullif(NEW.reason_code, '')"}
             | {"commonMaker": "nullif(NEW.common_maker, '')"}
         ),
-        actor="(SELECT username FROM users_staff WHERE id = NEW.by_id)",
-        user="NEW.user_id",
+        actor="(SELECT username FROM staff_staff WHERE id = NEW.by_id)",
+        further=names_of_user("NEW.user_id"),
     ),
     *append_only(blanked="basis"),
     # By their names these come after `moves_from_present`: users/models/approvals.py.
@@ -212,7 +212,7 @@ ACCESS_TRIGGERS = [
         condition="NEW.kind = 'exported'",
         object="coalesce(NEW.user_id::text, '')",
         detail=json_object({"export": "nullif(NEW.detail, '')", "requestId": "nullif(NEW.request_id, '')"}),
-        actor="(SELECT username FROM users_staff WHERE id = NEW.staff_id)",
-        user="NEW.user_id",
+        actor="(SELECT username FROM staff_staff WHERE id = NEW.staff_id)",
+        further=names_of_user("NEW.user_id"),
     ),
 ]

@@ -20,8 +20,8 @@ from core.database.triggers import InsertEvent, UpdateEvent, append_only
 from core.database.wire import json_text, wire_time
 from core.formats.json_rules import has_visible_character
 from partners.models import Partner
+from staff.models import Staff
 from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, basis_is_readable
-from users.models.staff import Staff
 from users.models.statuses import ENDED_STATUSES, Status
 from users.models.triggers import STATUS_CHANGE_TRIGGERS, USER_TRIGGERS
 

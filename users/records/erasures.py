@@ -14,9 +14,10 @@ from core.database import history_context, statements
 from core.database.query import Query
 from core.refusals import RefusedError
 from partners.models import Partner
+from staff.models import Staff
 from users.decisions import compliance
 from users.decisions.approval_rules import pair_of
-from users.models import Erasure, ErasureProposal, ErasureState, Staff
+from users.models import Erasure, ErasureProposal, ErasureState
 from users.models.erasing import ERASURE_REASON_LENGTH
 from users.profile.labels import display_moment
 from users.records.holds import require_keeper

@@ -7,8 +7,9 @@ from django.utils.translation import gettext as _
 
 from core.database import history_context
 from core.refusals import RefusedError
+from staff.models import Staff
 from users.decisions.compliance import check_reason
-from users.models import Hold, HoldRelease, Staff, User
+from users.models import Hold, HoldRelease, User
 
 # Of who may decide, and of auditors.
 PERMISSION = "users.keep_records"

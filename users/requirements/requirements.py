@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from core.database import history_context
 from core.refusals import RefusedError
 from partners.models import Partner
+from staff.models import Staff
 from users.cases import claims
 from users.decisions import compliance
 from users.models import (
@@ -26,7 +27,6 @@ from users.models import (
     RequirementCode,
     RequirementResponse,
     RequirementState,
-    Staff,
     Status,
     User,
 )

@@ -21,11 +21,11 @@ BEGIN
         RAISE EXCEPTION 'This move takes two people: an open proposal of this very move, on the user as it is.'
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;
-    IF proposal.by_id = NEW.by_id OR NOT (users_may_decide(NEW.by_id) AND users_may_decide(proposal.by_id)) THEN
+    IF proposal.by_id = NEW.by_id OR NOT (staff_may_decide(NEW.by_id) AND staff_may_decide(proposal.by_id)) THEN
         RAISE EXCEPTION 'This move takes two people, each with an active account that may decide.'
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;
-    SELECT * INTO ties FROM users_ties(NEW.by_id, proposal.by_id);
+    SELECT * INTO ties FROM staff_ties(NEW.by_id, proposal.by_id);
     IF ties.related THEN
         RAISE EXCEPTION 'This move takes two people: within 30 days neither made, re-roled or reset the other.'
             USING ERRCODE = 'integrity_constraint_violation';

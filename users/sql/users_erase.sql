@@ -171,8 +171,8 @@ BEGIN
                 'command', context ->> 'command',
                 'partner', (SELECT slug FROM partners_partner WHERE id = NEW.partner_id),
                 'dueAt', to_char(NEW.due_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-                'proposedBy', (SELECT username FROM users_staff WHERE id = NEW.proposed_by_id),
-                'approvedBy', (SELECT username FROM users_staff WHERE id = NEW.approved_by_id),
+                'proposedBy', (SELECT username FROM staff_staff WHERE id = NEW.proposed_by_id),
+                'approvedBy', (SELECT username FROM staff_staff WHERE id = NEW.approved_by_id),
                 'commonMaker', (
                     SELECT nullif(common_maker, '') FROM users_erasureproposal WHERE id = NEW.proposal_id),
                 'rows', counts)));

@@ -6,7 +6,7 @@ DECLARE
 BEGIN
     -- The erasure of another user blanks its userId (users/sql/users_erase.sql).
     IF pg_trigger_depth() > 1 AND to_jsonb(OLD) - 'basis' = to_jsonb(NEW) - 'basis'
-        AND EXISTS (SELECT FROM users_erasure WHERE rows = '{}') THEN
+        AND is_erasing() THEN
         RETURN NEW;
     END IF;
     IF OLD.state <> 'open' OR NEW.state = 'open'
@@ -38,9 +38,9 @@ BEGIN
         NEW.ended_at := (
             SELECT min(event.updated_at) FROM users_userevent event
              WHERE event.pgh_obj_id = NEW.user_id AND event.updated_at > OLD.user_updated_at);
-    ELSIF NEW.note !~ '\S' OR NOT users_may_decide(NEW.ended_by_id)
+    ELSIF NEW.note !~ '\S' OR NOT staff_may_decide(NEW.ended_by_id)
         -- Who disables the account of the proposer may be an administrator, or an operator.
-        AND (SELECT is_active FROM users_staff WHERE id = NEW.by_id) THEN
+        AND (SELECT is_active FROM staff_staff WHERE id = NEW.by_id) THEN
         RAISE EXCEPTION 'Somebody who may decide declines a proposal, with a note.'
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;

@@ -15,7 +15,7 @@ BEGIN
         RAISE EXCEPTION 'This move takes one person: there is no rule for it.'
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;
-    IF NOT users_may_decide(NEW.by_id) THEN
+    IF NOT staff_may_decide(NEW.by_id) THEN
         RAISE EXCEPTION 'An active account that may decide proposes.'
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;

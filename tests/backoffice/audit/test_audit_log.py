@@ -22,21 +22,21 @@ from backoffice.audit.objects import objects_of
 from core.models import AuditEntry
 from partners.models import ApiKey, Partner
 from tests import factories
+from tests.staff.login.test_login import enrolled, inside
+from tests.staff.login.test_reauthentication import confirm, grow_stale
 from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import PartnerClient
 from tests.support.commands import outcome, printed
 from tests.support.plans import UNORDERED, nodes, planning_without
 from tests.support.staff import client_as, client_of
-from tests.users.staff_login.test_login import enrolled, inside
-from tests.users.staff_login.test_reauthentication import confirm, grow_stale
 from transactions.documents.withdrawing import withdraw
 from users.models import RequirementCode
 from users.requirements.requirements import close_requirement
 
 # pghistory makes them.
 ApiKeyEvent: Any = apps.get_model("partners", "ApiKeyEvent")
-StaffEvent: Any = apps.get_model("users", "StaffEvent")
-SecondFactorEvent: Any = apps.get_model("users", "SecondFactorEvent")
+StaffEvent: Any = apps.get_model("staff", "StaffEvent")
+SecondFactorEvent: Any = apps.get_model("staff", "SecondFactorEvent")
 
 pytestmark = pytest.mark.django_db
 
@@ -187,7 +187,7 @@ def test_the_page_names_and_links_what_a_line_is_about() -> None:
     document_id = str(document.document_id)
     assert f'href="/admin/transactions/document/{document.pk}/change/" title="{document_id}">{document_id[:8]}…' in page
     assert f'data-copies-text="{document_id}"' in page
-    assert f'href="/admin/users/staff/{decision.by.pk}/change/">{decision.by.username}</a>' in page
+    assert f'href="/admin/staff/staff/{decision.by.pk}/change/">{decision.by.username}</a>' in page
     assert re.search(r">\w+\.? \d+, \d{4}, \d\d:\d\d:\d\d E[SD]T</time>", page)
     entry = AuditEntry.objects.get(action="user.decided")
     assert "Grace Hopper" in client.get(f"/admin/core/auditentry/{entry.pk}/change/").content.decode()

@@ -7,13 +7,14 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from backoffice.exports.evidence_pack import decided_on
+from staff.models import Staff
 from tests import factories
 from tests.support.client import PartnerClient, Transport
 from tests.support.commands import run
 from tests.support.staff import client_as, client_of
 from tests.users.deciding import decide_url, decision, page_of
 from users.decisions.changes import version_of
-from users.models import AccessRecord, Staff, Status, StatusChange, User
+from users.models import AccessRecord, Status, StatusChange, User
 
 
 def codes(basis: dict[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from staff.models import Staff
 from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.client import PartnerClient, Response
@@ -15,7 +16,7 @@ from tests.support.staff import client_of, hidden_version
 from tests.users.deciding import case_of, decide_url, decision, page_of
 from users.decisions.changes import version_of
 from users.decisions.compliance import add_note
-from users.models import Proposal, Staff, StatusChange, User
+from users.models import Proposal, StatusChange, User
 
 WAITING = reverse("admin:users_proposal_changelist")
 

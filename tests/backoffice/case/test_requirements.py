@@ -18,13 +18,14 @@ from django.utils import timezone, translation
 from backoffice.case import page as case_page
 from backoffice.case import requirement_panel, timeline
 from backoffice.case.requirement_forms import TEMPLATES
+from staff.models import Staff
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of, hidden_version, words
 from tests.users.deciding import case_of, decide_url, decision, page_of
 from users.cases import claims
 from users.decisions import compliance
-from users.models import Claim, Requirement, RequirementClosure, RequirementCode, Staff, Status, StatusChange, User
+from users.models import Claim, Requirement, RequirementClosure, RequirementCode, Status, StatusChange, User
 from users.models.requirements import MESSAGE_LENGTH
 from users.requirements.requirements import check_message, close_requirement
 

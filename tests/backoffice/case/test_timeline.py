@@ -5,12 +5,13 @@ from datetime import UTC, datetime, timedelta
 
 from backoffice.case import timeline
 from backoffice.case.timeline import Entry, Source, merge
+from staff.models import Staff
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_of
 from tests.users.deciding import page_of
 from users.cases import claims
-from users.models import AccessKind, AccessRecord, Staff, Status, User
+from users.models import AccessKind, AccessRecord, Status, User
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 

@@ -18,11 +18,12 @@ from pytest_django import Settings
 
 from backoffice.exports import archives
 from core import evidence_key as keys
+from staff.models import Staff
 from tests.support.client import Response
 from tests.support.documents import LONG, add_document, path_of
 from tests.support.staff import client_as
 from transactions.models import Document
-from users.models import Staff, User
+from users.models import User
 
 Pack = dict[str, bytes]
 

@@ -17,11 +17,11 @@ from pytest_django import Settings
 from backoffice.exports import archives, evidence_pack, evidence_packs
 from tests import factories
 from tests.backoffice.exports.test_archives import Pack, altered, key, unzipped, verdict  # noqa: F401
+from tests.staff.login.test_login import enrolled, inside
+from tests.staff.login.test_reauthentication import confirm, grow_stale
 from tests.support.client import Response
 from tests.support.documents import LONG, add_document, path_of
 from tests.support.staff import client_as, client_of
-from tests.users.staff_login.test_login import enrolled, inside
-from tests.users.staff_login.test_reauthentication import confirm, grow_stale
 from users.models import AccessRecord, Status, User
 from users.records import holds
 from users.records.holds import place_hold

@@ -21,11 +21,11 @@ from backoffice.exports import downloads, evidence_pack, records, user_lists
 from core import streaming
 from partners.models import Partner
 from tests import factories
+from tests.staff.login.test_login import enrolled, inside
+from tests.staff.login.test_reauthentication import confirm, grow_stale
 from tests.support.client import PartnerClient, Response
 from tests.support.plans import UNORDERED, planning_without
 from tests.support.staff import client_as, client_of
-from tests.users.staff_login.test_login import enrolled, inside
-from tests.users.staff_login.test_reauthentication import confirm, grow_stale
 from users.models import AccessKind, AccessRecord, Status, User
 from users.requirements.requirements import close_requirement
 

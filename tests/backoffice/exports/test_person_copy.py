@@ -11,6 +11,7 @@ import pytest
 from backoffice.exports import person_copy
 from core.models import AuditEntry
 from partners.models import Partner
+from staff.models import Staff
 from tests import factories
 from tests.support.commands import outcome, refusal
 from tests.support.documents import add_document, folder
@@ -18,7 +19,7 @@ from tests.support.staff import client_as
 from transactions.documents.withdrawing import withdraw
 from users.cases import claims
 from users.decisions.compliance import add_note
-from users.models import AccessKind, AccessRecord, Staff, User
+from users.models import AccessKind, AccessRecord, User
 from users.records.holds import place_hold
 from users.requirements.requirements import close_requirement
 

@@ -13,6 +13,7 @@ from pytest_django import Settings
 
 from core.database import serving_role
 from partners.models import Partner
+from staff.models import Staff
 from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back
@@ -20,7 +21,7 @@ from tests.support.erasing import approve_erasure, erase
 from tests.support.locks import wait_for_sessions
 from tests.support.staff import client_of
 from users.decisions.changes import version_of
-from users.models import Staff, User
+from users.models import User
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
 

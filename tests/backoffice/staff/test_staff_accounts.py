@@ -2,11 +2,11 @@
 
 from django.contrib.auth.models import Group
 
+from staff.models import Staff
+from staff.role_names import DUTIES, NAMES
+from staff.roles import ROLES
 from tests import factories
 from tests.support.staff import client_as, client_of, filled_in
-from users.models import Staff
-from users.staff.role_names import DUTIES, NAMES
-from users.staff.roles import ROLES
 
 USERS = "/admin/users/user/"
 
@@ -18,7 +18,7 @@ def group_of(role: str) -> int:
 def test_a_name_stays(db: None) -> None:
     staff = factories.StaffFactory.create(role="viewer")
     fields = {"username": "another", "first_name": "Grace", "email": staff.email}
-    response = client_as("superuser").post(f"/admin/users/staff/{staff.pk}/change/", fields)
+    response = client_as("superuser").post(f"/admin/staff/staff/{staff.pk}/change/", fields)
     assert response.status_code == 302
     changed = Staff.objects.get(pk=staff.pk)
     assert (changed.username, changed.first_name) == (staff.username, "Grace")
@@ -28,7 +28,7 @@ def test_an_administrator_cannot_raise_themselves(db: None) -> None:
     staff = factories.StaffFactory.create(role="administrator")
     fields = {"email": staff.email, "is_superuser": "on"}
     response = client_of(staff).post(
-        f"/admin/users/staff/{staff.pk}/change/", fields | {"groups": [group_of("reviewer")]}
+        f"/admin/staff/staff/{staff.pk}/change/", fields | {"groups": [group_of("reviewer")]}
     )
     assert response.status_code == 302
     staff = Staff.objects.get(pk=staff.pk)
@@ -39,14 +39,14 @@ def test_an_administrator_cannot_raise_themselves(db: None) -> None:
 def test_an_administrator_cannot_touch_a_superuser(db: None) -> None:
     root = Staff.objects.create_superuser("root", password="a password of root")
     client = client_as("administrator")
-    assert client.post(f"/admin/users/staff/{root.pk}/change/", {"username": "mine"}).status_code == 403
+    assert client.post(f"/admin/staff/staff/{root.pk}/change/", {"username": "mine"}).status_code == 403
     root.refresh_from_db()
     assert root.check_password("a password of root")
 
 
 def test_an_older_page_does_not_undo_what_was_changed_meanwhile(db: None) -> None:
     staff, administrator = factories.StaffFactory.create(role="reviewer"), client_as("administrator")
-    page = f"/admin/users/staff/{staff.pk}/change/"
+    page = f"/admin/staff/staff/{staff.pk}/change/"
     older = filled_in(administrator.get(page))
     Staff.objects.filter(pk=staff.pk).update(last_name="Hopper")
     staff.groups.set([Group.objects.get(name="viewer")])
@@ -60,7 +60,7 @@ def test_an_older_page_does_not_undo_what_was_changed_meanwhile(db: None) -> Non
 
 def test_a_role_that_is_given_after_a_mistake_elsewhere_is_given(db: None) -> None:
     staff, administrator = factories.StaffFactory.create(), client_as("administrator")
-    page, role = f"/admin/users/staff/{staff.pk}/change/", Group.objects.get(name="auditor")
+    page, role = f"/admin/staff/staff/{staff.pk}/change/", Group.objects.get(name="auditor")
     staff.groups.clear()
     mistaken = administrator.post(page, filled_in(administrator.get(page)) | {"groups": [role.pk], "email": "no"})
     assert mistaken.status_code == 200
@@ -71,7 +71,7 @@ def test_a_role_that_is_given_after_a_mistake_elsewhere_is_given(db: None) -> No
 def test_no_address_takes_a_password_that_an_administrator_types(db: None) -> None:
     staff = factories.StaffFactory.create(role="viewer")
     passwords = {"usable_password": "true", "password1": "an entirely new one", "password2": "an entirely new one"}
-    client_as("superuser").post(f"/admin/users/staff/{staff.pk}/password/", passwords, follow=True)
+    client_as("superuser").post(f"/admin/staff/staff/{staff.pk}/password/", passwords, follow=True)
     staff.refresh_from_db()
     assert not staff.check_password("an entirely new one")
 

@@ -58,7 +58,7 @@ LISTS = (
     EVENTS,
     CONVERSIONS,
     DOCUMENTS,
-    "/admin/users/staff/",
+    "/admin/staff/staff/",
     "/admin/auth/group/",
     "/admin/core/auditentry/",
     "/admin/partners/partner/",
@@ -87,7 +87,7 @@ def test_a_lookup_that_the_page_does_not_offer_is_refused(lookup: str, user: Use
 
 
 def test_staff_cannot_be_filtered_by_their_passwords(user: User) -> None:
-    assert client_as("administrator").get("/admin/users/staff/", {"password__startswith": "p"}).status_code == 400
+    assert client_as("administrator").get("/admin/staff/staff/", {"password__startswith": "p"}).status_code == 400
 
 
 # Bounds

@@ -11,8 +11,8 @@ from django.db import connection
 from events.feed import reading as feed
 from events.feed.views import CURSOR_TOO_OLD
 from events.models import Event, EventFeed
+from events.retention import EVENTS_KEPT
 from partners.models import Partner
-from partners.retention import EVENTS_KEPT
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.commands import outcome

@@ -95,7 +95,7 @@ def workloads(client: PartnerClient, user: User) -> Iterator[tuple[str, Callable
 
 # The most calls and modules.
 BOUNDS = {"list": (572, 25), "update": (1224, 35), "create": (1442, 33)}
-PACKAGES = ("config", "core", "partners", "sandbox", "transactions", "users")
+PACKAGES = ("config", "core", "partners", "sandbox", "staff", "transactions", "users")
 
 
 def test_calls_and_modules_of_a_request(counter: Counter, user: User) -> None:

@@ -59,7 +59,7 @@ def test_a_refusal_of_the_database_is_one_line(
 
 
 @pytest.mark.django_db(databases=["default", "owner"])
-@pytest.mark.parametrize("app", ["core", "partners", "events", "users", "transactions"])
+@pytest.mark.parametrize("app", ["core", "partners", "events", "staff", "users", "transactions"])
 def test_migrations_are_not_reversed(app: str) -> None:
     assert "CommandError: Migrations are not reversed" in run("migrate", app, "zero").errors
     assert not Partner.objects.exists()

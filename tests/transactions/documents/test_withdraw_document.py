@@ -10,6 +10,7 @@ from django.db import DatabaseError, connection, transaction
 
 from backoffice.exports.transactions import document_records
 from events.models import Event
+from staff.models import Staff
 from tests.factories import NOON, StaffFactory
 from tests.support.client import PartnerClient, Response
 from tests.support.commands import outcome, refusal, run
@@ -18,7 +19,7 @@ from tests.support.events import place_events
 from tests.support.responses import assert_error
 from tests.support.staff import client_as
 from transactions.models import Document, DocumentWithdrawal
-from users.models import Staff, User
+from users.models import User
 
 pytestmark = pytest.mark.usefixtures("folder")
 

@@ -18,6 +18,7 @@ from backoffice.records import erasures as records_page
 from core.database import serving_role
 from core.models import AuditEntry
 from partners.models import Partner
+from staff.models import Staff
 from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back
@@ -29,7 +30,7 @@ from transactions.documents import erased_files
 from transactions.documents.downloads import STORAGE
 from transactions.management.commands import erase_due
 from transactions.models import ErasedFile
-from users.models import Erasure, Hold, HoldRelease, Staff, Status, User
+from users.models import Erasure, Hold, HoldRelease, Status, User
 from users.records import holds, retention
 
 pytestmark = pytest.mark.usefixtures("committed_partner")

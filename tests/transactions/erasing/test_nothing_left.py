@@ -17,6 +17,7 @@ from core.models import AuditEntry
 from events.feed.relay import Relay
 from events.webhooks.fan_out import fan_out
 from partners.models import Partner, SandboxRequest
+from staff.models import Staff
 from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back
@@ -30,7 +31,7 @@ from transactions.documents.withdrawing import withdraw
 from users.cases import claims
 from users.decisions import proposals
 from users.decisions.compliance import add_note
-from users.models import Staff, User
+from users.models import User
 from users.records import erasures
 from users.records.holds import place_hold, release_hold
 from users.requirements.requirements import close_requirement

@@ -7,12 +7,13 @@ import pytest
 from django.utils import timezone
 
 from core.refusals import RefusedError
+from staff.models import Staff
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of
 from users.cases import claims
 from users.decisions.compliance import change_status
-from users.models import AccessRecord, Claim, Staff, Status, User
+from users.models import AccessRecord, Claim, Status, User
 
 Make = Callable[..., User]
 NEXT = "/admin/cases/next/"

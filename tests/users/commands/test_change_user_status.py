@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from partners.models import Partner
+from staff.accounts import create_staff
+from staff.models import Staff
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.commands import outcome, printed, refusal, run
-from users.models import Staff, StatusChange, User
-from users.staff.staff import create_staff
+from users.models import StatusChange, User
 
 
 @pytest.fixture

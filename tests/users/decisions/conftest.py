@@ -3,8 +3,8 @@
 import pytest
 
 from partners.models import Partner
+from staff.models import Staff
 from tests.support.approval_rules import reviewer
-from users.models import Staff
 
 
 @pytest.fixture

@@ -12,12 +12,13 @@ from core.models import AuditEntry
 from core.refusals import RefusedError
 from partners.models import Mode, Partner
 from partners.monitoring import probes
+from staff.models import Staff
 from tests import factories
 from tests.support.approval_rules import act, new_user, no_rules_left, reviewer, set_rule, superuser
 from tests.support.at_once import tried_at_once
 from tests.support.commands import outcome, printed, refusal
 from users.decisions import compliance, metrics, proposals
-from users.models import Proposal, ProposalState, Staff, StatusChange, User
+from users.models import Proposal, ProposalState, StatusChange, User
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
 APPROVED: dict[str, Any] = {"reason": "Papers seen."}
@@ -377,7 +378,7 @@ def test_a_condition_cannot_be_switched_off(committed_partner: Partner, first: S
         "UPDATE users_proposal SET state = 'declined', note = 'No.' WHERE id = %(proposal)s",
         (
             "UPDATE users_proposal SET state = 'declined', note = 'No.', ended_by_id = ("
-            "SELECT id FROM users_staff WHERE NOT users_may_decide(id) LIMIT 1) WHERE id = %(proposal)s"
+            "SELECT id FROM staff_staff WHERE NOT staff_may_decide(id) LIMIT 1) WHERE id = %(proposal)s"
         ),
         "UPDATE users_proposal SET created_at = now() WHERE id = %(proposal)s",
         "DELETE FROM users_proposal WHERE id = %(proposal)s",

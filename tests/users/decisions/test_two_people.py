@@ -11,6 +11,8 @@ from backoffice.exports.evidence_pack import decided_on, parts
 from core.models import AuditEntry
 from core.refusals import RefusedError
 from partners.models import Partner
+from staff.access import disable
+from staff.models import Staff
 from tests import factories
 from tests.support.approval_rules import act, new_user, no_rules_left, reviewer, set_rule
 from tests.support.commands import outcome, refusal
@@ -18,8 +20,7 @@ from tests.support.staff import client_of
 from tests.users.deciding import page_of
 from users.cases import claims
 from users.decisions import compliance, proposals
-from users.models import AccessKind, AccessRecord, Proposal, Staff, StatusChange, User
-from users.staff.staff_access import disable
+from users.models import AccessKind, AccessRecord, Proposal, StatusChange, User
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
 

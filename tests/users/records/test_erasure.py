@@ -16,13 +16,14 @@ from core.database import serving_role
 from core.models import AuditEntry
 from events.models import Event, OutboxEntry
 from partners.models import Mode, Partner
+from staff.models import Staff
 from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.erasing import approve_erasure, erase
 from users.decisions import proposals
-from users.models import Erasure, Hold, HoldRelease, Proposal, Staff, Status, StatusChange, User, UserEvent
+from users.models import Erasure, Hold, HoldRelease, Proposal, Status, StatusChange, User, UserEvent
 from users.records import holds
 
 pytestmark = pytest.mark.usefixtures("committed_partner")

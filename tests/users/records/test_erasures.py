@@ -12,13 +12,14 @@ from psycopg.errors import IntegrityConstraintViolation
 from core.database import serving_role
 from core.models import AuditEntry
 from partners.models import Partner
+from staff.models import Staff
 from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back
 from tests.support.approval_rules import act, reviewer
 from tests.support.commands import outcome, refusal
 from tests.support.erasing import age_erasures, approve_erasure, erase
-from users.models import ErasureProposal, ProposedErasure, Staff, Status, User
+from users.models import ErasureProposal, ProposedErasure, Status, User
 from users.records import erasures, holds
 
 pytestmark = pytest.mark.usefixtures("committed_partner")

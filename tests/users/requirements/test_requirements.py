@@ -14,19 +14,14 @@ from core.models import AuditEntry
 from core.refusals import RefusedError
 from events.models import OutboxEntry
 from partners.models import Partner
+from staff.models import Staff
 from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.commands import outcome, printed, refusal
 from tests.support.plans import planning_without
 from users.cases import claims
 from users.decisions import compliance, proposals
-from users.models import (
-    Requirement,
-    RequirementClosure,
-    RequirementResponse,
-    Staff,
-    User,
-)
+from users.models import Requirement, RequirementClosure, RequirementResponse, User
 from users.requirements import requirements
 from users.requirements.requirement_wording import forbidden_words
 from users.requirements.requirements import check_message

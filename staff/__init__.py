@@ -1,0 +1,1 @@
+"""Who decides: accounts of staff, their roles, and how they sign in."""

@@ -1,0 +1,121 @@
+"""allauth's views with the rules of the staff login."""
+
+from http import HTTPStatus
+from typing import Any
+
+from allauth.account import views as account
+from allauth.account.forms import SetPasswordForm
+from allauth.account.utils import get_next_redirect_url
+from allauth.mfa.adapter import get_adapter
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.views import ActivateTOTPView
+from allauth.mfa.webauthn.views import AddWebAuthnView, RemoveWebAuthnView
+from django.contrib import messages
+from django.contrib.auth import login
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_safe
+
+from core import audit
+from core.database.history_context import set_context
+from staff.login import factors, invitations, reauthentication, sign_ins
+from staff.login.middleware import UNSEEN_CODES
+from staff.models import Staff
+
+
+def nothing(_request: HttpRequest) -> HttpResponse:
+    """Raise Http404, where the admin would redirect anonymous visitors to the login."""
+    raise Http404
+
+
+def change_password(request: HttpRequest) -> HttpResponseBase:
+    """Change one's own password. Raises Http404 for accounts without one, which cannot set a first one."""
+    if not (isinstance(request.user, Staff) and request.user.has_usable_password()):
+        raise Http404
+    response: HttpResponseBase = account.password_change(request)
+    return response
+
+
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "POST"])
+def accept_invitation(request: HttpRequest) -> HttpResponse:
+    """Choose the first password by an invitation's link, and sign in; the second factor follows as at any login.
+
+    A GET is the same for everybody: the token is in the link's fragment, and the page's script sends it.
+    """
+    if request.user.is_authenticated:
+        messages.warning(request, _("You are signed in already: sign out, then open the invitation again."))
+        return redirect("admin:index")
+    if request.method == "GET":
+        return render(request, "account/invitation.html")
+    token = request.POST.get("token", "")
+    with transaction.atomic():
+        staff = invitations.find_invited(token)
+        if staff is None:
+            return render(request, "account/invitation.html", {"is_refused": True}, status=HTTPStatus.BAD_REQUEST)
+        form = SetPasswordForm(data=request.POST if "password1" in request.POST else None, user=staff)
+        if not form.is_valid():
+            return render(request, "account/invitation_password.html", {"form": form, "token": token, "staff": staff})
+        set_context(staff=staff.get_username(), requestId=str(getattr(request, "request_id", "")))
+        form.save()
+        audit.record(sign_ins.PASSWORD_CHANGED, object=staff.get_username())
+    login(request, staff)
+    return redirect("admin:index")
+
+
+@never_cache
+@require_safe
+def begin_download(request: HttpRequest) -> HttpResponse:
+    """Start the download that waited for a fresh factor, once, and lead back."""
+    path, values = reauthentication.take_download(request) or ("", QueryDict())
+    fields = [(name, value) for name, several in values.lists() for value in several]
+    context = {"path": path, "fields": fields, "back": get_next_redirect_url(request) or reverse("admin:index")}
+    return render(request, "account/download.html", context)
+
+
+class _EnrolView:
+    """Counts enrolment as verification, and leads to the recovery codes where there are new ones."""
+
+    kind: Authenticator.Type
+    request: HttpRequest
+    did_generate_recovery_codes: bool
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Enrol the factor."""
+        response: HttpResponse = super().form_valid(form)  # type: ignore[misc]
+        factors.record_enrolment(self.request, self.kind)
+        if self.did_generate_recovery_codes:
+            self.request.session[UNSEEN_CODES] = True
+        return response
+
+
+class EnrolTOTP(_EnrolView, ActivateTOTPView):  # type: ignore[misc]
+    """Enrolment of an authenticator app."""
+
+    kind = Authenticator.Type.TOTP
+
+
+class EnrolPasskey(_EnrolView, AddWebAuthnView):  # type: ignore[misc]
+    """Enrolment of a passkey or security key."""
+
+    kind = Authenticator.Type.WEBAUTHN
+
+
+class RemovePasskey(RemoveWebAuthnView):  # type: ignore[misc]
+    """Removal of a passkey or security key."""
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Remove it, unless it is the last factor: allauth checks that only for an authenticator app."""
+        adapter = get_adapter()
+        if not adapter.can_delete_authenticator(self.get_object()):
+            messages.error(self.request, adapter.error_messages["cannot_delete_authenticator"])
+            return redirect("mfa_list_webauthn")
+        response: HttpResponse = super().form_valid(form)
+        return response

@@ -1,0 +1,83 @@
+"""The roles of staff: groups whose permissions are set from this table after every migration."""
+
+from typing import Any
+
+from django.apps import apps
+from django.contrib.auth.management import create_permissions
+from django.contrib.auth.models import Group, Permission
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+_USERS = {
+    "users.view_user",
+    "users.view_statuschange",
+    "transactions.view_conversion",
+    "transactions.view_document",
+}
+_IDENTITY = _USERS | {
+    "users.view_identity",
+    "users.view_userevent",
+    # So may the reason of a proposal, like a note.
+    "users.view_proposal",
+    # A note may quote birth date and address.
+    "users.view_casenote",
+    # So may the partner's answer.
+    "users.view_requirement",
+    "users.view_requirementresponse",
+    "users.view_requirementclosure",
+    # A tax slip has birth date and address.
+    "transactions.download_document",
+}
+# The keys are the roles that create_staff takes, the values permissions as `app.codename`.
+ROLES: dict[str, set[str]] = {
+    "viewer": _USERS,
+    "reviewer": _IDENTITY | {"users.claim_user", "users.decide_user", "users.keep_records"},
+    "auditor": _IDENTITY
+    | {
+        "users.view_accessrecord",
+        "users.keep_records",
+        "users.export_user",
+        "staff.view_staff",
+        "auth.view_group",
+        "partners.view_partner",
+        "partners.view_apikey",
+        "events.view_webhookendpoint",
+        "events.view_webhookdelivery",
+        "partners.view_sandboxrequest",
+        "core.view_auditentry",
+    },
+    "partner-manager": {
+        model.replace(".", f".{action}_")
+        for action in ("view", "add", "change")
+        for model in ("partners.partner", "partners.apikey", "events.webhookendpoint")
+    }
+    # A change of a delivery is a retry.
+    | {"events.view_webhookdelivery", "events.change_webhookdelivery", "partners.view_sandboxrequest"},
+    "administrator": {"staff.view_staff", "staff.add_staff", "staff.change_staff", "auth.view_group"},
+}
+
+
+_VERBS: dict[str, Any] = {"view": _("View: %(what)s"), "add": _("Add: %(what)s"), "change": _("Change: %(what)s")}
+
+
+def display_permission(permission: Permission) -> str:
+    """What a permission allows: of Django's own, a verb and the rows; any other has a text in Meta.permissions."""
+    verb, _separator, model = permission.codename.partition("_")
+    rows = permission.content_type.model_class()
+    if verb in _VERBS and rows is not None and model == permission.content_type.model:
+        return str(_VERBS[verb] % {"what": rows._meta.verbose_name_plural})  # noqa: SLF001 - documented by Django
+    return gettext(permission.name)
+
+
+def sync_roles(using: str, **_options: Any) -> None:
+    """Set the permissions of each role's group. Receives post_migrate."""
+    # Django creates the permissions of an app when that app's signal is sent, for some of these after this one.
+    for app in sorted({name.partition(".")[0] for names in ROLES.values() for name in names}):
+        create_permissions(apps.get_app_config(app), verbosity=0, using=using)
+    permissions = {
+        f"{permission.content_type.app_label}.{permission.codename}": permission
+        for permission in Permission.objects.using(using).select_related("content_type")
+    }
+    for role, names in ROLES.items():
+        group, _created = Group.objects.using(using).get_or_create(name=role)
+        group.permissions.set(permissions[name] for name in sorted(names))

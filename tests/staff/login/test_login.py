@@ -1,0 +1,492 @@
+"""Login of staff: password, second factor, sessions that end."""
+
+import json
+import time
+from base64 import urlsafe_b64encode
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import Mock
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from allauth.core.internal import ratelimit
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal import auth as totp_auth
+from allauth.mfa.totp.internal.auth import TOTP
+from django.core.cache import cache
+from django.db import connection
+from django.test import Client
+from pytest_django import Settings
+
+from core.models import AuditEntry
+from staff.login import allauth_internals
+from staff.models import Staff
+from tests import factories
+from tests.support import totp
+from tests.support.staff import client_of
+
+pytestmark = pytest.mark.django_db
+
+PASSWORD = "correct horse battery staple"
+LOGIN = "/admin/account/login/"
+CODE = "/admin/account/factors/code/"
+FACTORS = "/admin/account/factors/"
+CHOOSE_PASSWORD = "/admin/account/password/"
+INSIDE = "/admin/partners/partner/"
+
+
+@pytest.fixture(autouse=True)
+def required(settings: Settings) -> None:
+    settings.STAFF_MFA_REQUIRED = True
+    settings.ALLAUTH_TRUSTED_PROXY_COUNT = 1
+
+
+def person(role: str = "partner-manager", **fields: Any) -> Staff:
+    """Somebody with a password and no second factor yet."""
+    staff = factories.StaffFactory.create(role=role)
+    staff.set_password(PASSWORD)
+    for name, value in fields.items():
+        setattr(staff, name, value)
+    staff.save()
+    return staff
+
+
+def enrolled(role: str = "partner-manager") -> Staff:
+    staff = person(role)
+    TOTP.activate(staff, totp.SECRET)
+    RecoveryCodes.activate(staff)
+    return staff
+
+
+def log_in(staff: Staff, password: str = PASSWORD, client: Client | None = None) -> tuple[Client, Any]:
+    client = client or Client()
+    return client, client.post(LOGIN, {"login": staff.username, "password": password})
+
+
+def inside(staff: Staff) -> Client:
+    """The browser of somebody who has come all the way."""
+    client, _ = log_in(staff)
+    assert client.post(CODE, {"code": totp.code()}).status_code == 302
+    return client
+
+
+def where_to(client: Client, path: str = INSIDE) -> str:
+    """Where somebody who asks for a page is sent; nothing where they get it."""
+    response = client.get(path)
+    return str(response.headers.get("Location", "")).partition("?")[0]
+
+
+def age(client: Client, seconds: float, *names: str) -> None:
+    """Makes a session older by so much."""
+    session = client.session
+    for name in names:
+        session[name] -= seconds
+    session.save()
+
+
+# Coming in
+
+
+def test_password_and_code_let_in() -> None:
+    client, response = log_in(enrolled())
+    assert response.headers["Location"] == CODE
+    assert where_to(client) == "/admin/login/"
+    assert client.post(CODE, {"code": totp.code()}).status_code == 302
+    assert where_to(client) == ""
+
+
+def test_a_recovery_code_lets_in_once() -> None:
+    staff = enrolled()
+    code = Authenticator.objects.get(user=staff, type="recovery_codes").wrap().get_unused_codes()[0]
+    for expected in (302, 200):
+        client, _ = log_in(staff)
+        assert client.post(CODE, {"code": code}).status_code == expected
+
+
+@pytest.mark.parametrize("periods", [0, 1, -1])
+def test_a_code_lets_in_once(periods: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The half minute does not turn between the code and its check.
+    clock = SimpleNamespace(time=Mock(return_value=time.time()))
+    for module in (totp, totp_auth):
+        monkeypatch.setattr(module, "time", clock)
+    staff = enrolled()
+    code = totp.code(periods=periods)
+    for expected in (302, 200):
+        client, _ = log_in(staff)
+        assert client.post(CODE, {"code": code}).status_code == expected
+        # allauth forgets it after half a minute; the code passes for longer.
+        cache.delete(f"allauth.mfa.totp.used?user={staff.pk}&code={code}")
+
+
+@pytest.mark.parametrize("fields", [{"is_staff": False}, {"is_active": False}])
+def test_who_may_not_enter_is_told_no_more_than_who_has_a_wrong_password(fields: dict[str, Any]) -> None:
+    refused = log_in(person(**fields))[1].content.decode()
+    wrong = log_in(person(), password="wrong")[1].content.decode()
+    text = "The username and/or password you specified are not correct."
+    assert text in refused
+    assert text in wrong
+
+
+def test_who_is_no_longer_staff_is_out_at_the_next_page() -> None:
+    staff = enrolled()
+    client = inside(staff)
+    Staff.objects.filter(pk=staff.pk).update(is_staff=False)
+    assert where_to(client) == "/admin/login/"
+    assert "_auth_user_id" not in client.session
+
+
+def client_at(address: str, **headers: str) -> Client:
+    """A browser behind the proxy, which adds the client's address to what the client sends."""
+    return Client(headers={"x-forwarded-for": address, **headers})
+
+
+def is_refused(response: Any) -> bool:
+    return "Too many failed login attempts" in response.content.decode()
+
+
+def test_wrong_passwords_from_elsewhere_do_not_stop_the_owner() -> None:
+    staff = enrolled()
+    for number in range(1, 31):
+        log_in(staff, password="wrong", client=client_at(f"198.51.100.{number}"))
+    client, _ = log_in(staff, client=client_at("203.0.113.1"))
+    assert client.post(CODE, {"code": totp.code()}).status_code == 302
+    assert where_to(client) == ""
+
+
+def test_five_wrong_passwords_from_an_address_close_the_account_to_it() -> None:
+    staff = enrolled()
+    for number in range(5):
+        # Neither another Host nor an address of the client's own choice gives it more attempts.
+        client = client_at(f"192.0.2.{number}, 198.51.100.1", host=f"localhost:{number}")
+        log_in(staff, password="wrong", client=client)
+    assert is_refused(log_in(staff, client=client_at("198.51.100.1"))[1])
+
+
+def test_wrong_passwords_of_made_up_names_do_not_lock_out_an_office() -> None:
+    for number in range(20):
+        log_in(Staff(username=f"made-up-{number}"), password="wrong", client=client_at("198.51.100.1"))
+    assert log_in(enrolled(), client=client_at("198.51.100.1"))[1].headers["Location"] == CODE
+
+
+def test_a_locked_account_does_not_use_up_the_limit_of_its_address() -> None:
+    staff = enrolled()
+    for _number in range(55):
+        log_in(staff, password="wrong", client=client_at("198.51.100.1"))
+    assert log_in(enrolled(), client=client_at("198.51.100.1"))[1].headers["Location"] == CODE
+
+
+def test_an_address_has_fifty_wrong_passwords_in_five_minutes_for_all_accounts() -> None:
+    for number in range(50):
+        name = Staff(username=f"made-up-{number}")
+        assert not is_refused(log_in(name, password="wrong", client=client_at("198.51.100.1"))[1])
+    assert is_refused(log_in(enrolled(), client=client_at("198.51.100.1"))[1])
+    assert not is_refused(log_in(enrolled(), client=client_at("198.51.100.2"))[1])
+
+
+def test_an_account_has_a_hundred_wrong_passwords_an_hour_from_all_addresses() -> None:
+    staff = enrolled()
+    for number in range(100):
+        assert not is_refused(log_in(staff, password="wrong", client=client_at(f"198.51.100.{number}"))[1])
+    refused = log_in(staff, client=client_at("203.0.113.1"))[1]
+    assert is_refused(refused)
+    assert 3500 <= int(refused.headers["Retry-After"]) <= 3600
+    assert not is_refused(log_in(enrolled(), client=client_at("203.0.113.1"))[1])
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """The clock of allauth's limits."""
+    now = Mock(return_value=time.time())
+    for module in (ratelimit, allauth_internals):
+        monkeypatch.setattr(module, "time", SimpleNamespace(time=now, monotonic=time.monotonic, sleep=time.sleep))
+    return now
+
+
+def test_a_lock_out_says_for_how_long_and_ends_then(clock: Mock) -> None:
+    staff = enrolled()
+    for _number in range(5):
+        log_in(staff, password="wrong")
+        clock.return_value += 20
+    response = log_in(staff)[1]
+    assert response.status_code == 429
+    assert response.headers["Retry-After"] == "200"
+    assert "Try again in 4 minutes." in response.content.decode()
+    clock.return_value += 200
+    assert log_in(staff)[1].headers["Location"] == CODE
+
+
+def test_more_posts_than_a_minute_allows_get_a_page_that_says_for_how_long() -> None:
+    client = client_at("198.51.100.1")
+    for _number in range(60):
+        assert client.post(LOGIN, {}).status_code == 200
+    response = client.post(LOGIN, {})
+    assert (response.status_code, response.headers["Retry-After"]) == (429, "60")
+    assert "Wait a minute" in response.content.decode()
+
+
+# Well-formed, of nobody.
+PASSKEY = {
+    "id": "AA",
+    "rawId": "AA",
+    "type": "public-key",
+    "clientExtensionResults": {},
+    "response": {
+        "clientDataJSON": urlsafe_b64encode(
+            b'{"type":"webauthn.get","challenge":"AA","origin":"https://localhost"}'
+        ).decode(),
+        "authenticatorData": urlsafe_b64encode(bytes(37)).decode().rstrip("="),
+        "signature": "AA",
+    },
+}
+
+
+def test_a_wrong_passkey_as_second_factor_is_recorded() -> None:
+    staff = enrolled()
+    client, _ = log_in(staff)
+    refused = client.post(CODE, {"credential": json.dumps(PASSKEY)})
+    assert refused.status_code == 200
+    entry = AuditEntry.objects.latest("id")
+    assert (entry.action, entry.actor) == ("signIn.refusedPasskey", staff.username)
+
+
+def test_five_wrong_codes_close_an_account_from_any_address() -> None:
+    staff = enrolled()
+    for number in range(1, 6):
+        client, _ = log_in(staff, client=client_at(f"198.51.100.{number}"))
+        client.post(CODE, {"code": "000000"})
+    client, _ = log_in(staff)
+    for factor in ({"code": totp.code()}, {"credential": json.dumps(PASSKEY)}):
+        refused = client.post(CODE, factor)
+        assert refused.status_code == 429
+        assert 1 <= int(refused.headers["Retry-After"]) <= 300
+    assert is_refused(client.post(CODE, {"code": totp.code()}))
+
+
+def test_a_failed_login_is_a_line_in_the_log_without_what_was_typed(caplog: pytest.LogCaptureFixture) -> None:
+    staff = enrolled()
+    for _attempt in range(6):
+        log_in(staff, password="wrong")
+    log_in(Staff(username="a password typed for a name"), password="wrong")
+    log_in(staff, client=client_at("203.0.113.1"))[0].post(CODE, {"code": "000000"})
+    lines: list[Any] = [record.msg for record in caplog.records if record.name == "staff.login"]
+    expected = [*[("password", staff.pk)] * 5, ("limit", staff.pk), ("password", None), ("code", staff.pk)]
+    assert [(line["cause"], line["staff"]) for line in lines] == expected
+    assert not {"wrong", "000000", "a password typed for a name"} & set(map(str, lines[0].values()))
+    assert "typed for a name" not in caplog.text
+
+
+def test_failed_logins_are_counted_where_every_process_sees_them() -> None:
+    log_in(enrolled(), password="wrong")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM staff_cache WHERE cache_key LIKE '%%login_failed%%'")
+        # One counts account and address together, and one each of them alone.
+        assert cursor.fetchone()[0] == 3
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "signup/",
+        "email/",
+        "inactive/",
+        "confirm-email/",
+        "password/reset/",
+        "password/set/",
+        "reauthenticate/",
+        "login/code/",
+        "factors/recovery-codes/download/",
+        "mfa/totp/activate/",
+    ],
+)
+def test_what_nobody_needs_is_not_there(path: str) -> None:
+    assert inside(enrolled()).get(f"/admin/account/{path}").status_code == 404
+    assert Client().post(f"/admin/account/{path}").status_code == 404
+
+
+def test_the_admins_own_ways_in_and_out_lead_here() -> None:
+    assert where_to(Client(), "/admin/login/") == LOGIN
+    client = inside(enrolled())
+    assert where_to(client, "/admin/password_change/") == CHOOSE_PASSWORD
+    assert client.post("/admin/logout/").headers["Location"] == LOGIN
+    assert where_to(client) == "/admin/login/"
+
+
+# A password for one time
+
+
+def test_a_password_for_one_time_lets_nobody_further_than_to_choose_another() -> None:
+    client, _ = log_in(person(password_is_one_time=True))
+    for path in (INSIDE, "/admin/", FACTORS, f"{FACTORS}app/"):
+        assert where_to(client, path) == CHOOSE_PASSWORD
+    new = "one of my own choice"
+    response = client.post(CHOOSE_PASSWORD, {"oldpassword": PASSWORD, "password1": new, "password2": new})
+    assert response.status_code == 302
+    assert where_to(client) == FACTORS
+
+
+@pytest.mark.parametrize("new", [PASSWORD, "short", "123456789012345", "password1234"])
+def test_a_new_password_is_another_and_keeps_the_rules(new: str) -> None:
+    staff = person(password_is_one_time=True)
+    client, _ = log_in(staff)
+    response = client.post(CHOOSE_PASSWORD, {"oldpassword": PASSWORD, "password1": new, "password2": new})
+    assert response.status_code == 200
+    staff.refresh_from_db()
+    assert staff.password_is_one_time
+
+
+# A lost second factor
+
+
+def test_the_page_of_the_code_says_who_can_help_by_name_after_the_password() -> None:
+    person("administrator", first_name="Grace", last_name="Hopper")
+    person("administrator", first_name="Left", last_name="Long-Ago", is_active=False)
+    staff = enrolled()
+    client = Client()
+    assert "Grace Hopper" not in client.get(LOGIN).content.decode()
+    log_in(staff, client=client)
+    # The second has a session that no factor has verified.
+    for browser, path in ((client, CODE), (client_of(staff), "/admin/account/factors/confirm/")):
+        page = browser.get(path).content.decode()
+        assert "Lost your second factor?" in page
+        assert "Grace Hopper" in page
+        assert "Long-Ago" not in page
+
+
+def test_without_an_administrator_the_page_names_the_operators() -> None:
+    client, _ = log_in(enrolled())
+    assert "those who operate this service" in client.get(CODE).content.decode()
+
+
+# Enrolling
+
+
+def enrol(client: Client) -> Any:
+    client.get(f"{FACTORS}app/")
+    return client.post(f"{FACTORS}app/", {"code": totp.code(client.session["mfa.totp.secret"])})
+
+
+def test_who_has_no_second_factor_gets_nowhere_but_to_one() -> None:
+    client, _ = log_in(person())
+    for path in (INSIDE, "/admin/", f"{FACTORS}recovery-codes/", f"{FACTORS}passkeys/"):
+        assert where_to(client, path) == FACTORS
+    for path in (FACTORS, f"{FACTORS}app/", f"{FACTORS}passkeys/add/"):
+        assert where_to(client, path) == ""
+
+
+def test_enrolling_lets_in_once_the_recovery_codes_were_shown() -> None:
+    client, _ = log_in(person())
+    assert enrol(client).headers["Location"] == f"{FACTORS}recovery-codes/"
+    assert where_to(client) == f"{FACTORS}recovery-codes/"
+    assert client.get(f"{FACTORS}recovery-codes/").content.count(b"<li>") == 10
+    assert where_to(client) == ""
+    assert b"<li>" not in client.get(f"{FACTORS}recovery-codes/").content, "shown once"
+
+
+def test_one_session_is_not_let_in_by_what_another_enrolled() -> None:
+    staff = person()
+    waiting, _ = log_in(staff)
+    enrol(log_in(staff)[0])
+    assert where_to(waiting) == f"{FACTORS}confirm/"
+    assert where_to(waiting, f"{FACTORS}app/") == f"{FACTORS}confirm/"
+
+
+def test_while_it_is_not_required_nobody_is_asked(settings: Settings) -> None:
+    settings.STAFF_MFA_REQUIRED = False
+    assert where_to(log_in(person())[0]) == ""
+
+
+def test_secrets_are_encrypted_in_the_database() -> None:
+    enrolled()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT data::text FROM mfa_authenticator ORDER BY type")
+        codes, app = (row[0] for row in cursor)
+    assert totp.SECRET not in app
+    assert "gAAAA" in app  # as Fernet's tokens begin
+    assert "gAAAA" in codes
+
+
+def test_the_last_factor_stays() -> None:
+    staff = enrolled()
+    client = inside(staff)
+    client.post(f"{FACTORS}app/remove/")
+    assert Authenticator.objects.filter(user=staff, type="totp").exists()
+
+
+@pytest.mark.parametrize("kind", ["totp", "webauthn"])
+def test_removing_a_factor_is_a_line_that_names_its_owner(kind: str) -> None:
+    staff = enrolled()
+    passkey = Authenticator.objects.create(user=staff, type="webauthn", data={"name": "key"})
+    path = {"totp": "app/remove/", "webauthn": f"passkeys/{passkey.pk}/remove/"}[kind]
+    inside(staff).post(FACTORS + path)
+    entry = AuditEntry.objects.get(action="secondFactor.removed")
+    assert (entry.actor, entry.object, entry.detail["type"]) == (staff.username, staff.username, kind)
+
+
+def test_strangers_are_sent_to_log_in_and_leave_nothing() -> None:
+    client = Client()
+    for path in (f"{FACTORS}app/", f"{FACTORS}confirm/", FACTORS, CHOOSE_PASSWORD, f"{FACTORS}passkeys/1/remove/"):
+        response = client.post(path, {"code": "1"})
+        assert response.headers["Location"] == LOGIN
+        assert not client.session.keys()
+
+
+# Sessions that end
+
+
+def test_a_session_ends_after_half_an_hour_without_a_request() -> None:
+    client = inside(enrolled())
+    age(client, 20 * 60, "staff_login.active")
+    assert where_to(client) == ""
+    age(client, 20 * 60, "staff_login.active")
+    assert where_to(client) == "", "each request counts"
+    age(client, 30 * 60 + 1, "staff_login.active")
+    assert where_to(client) == "/admin/login/"
+    assert "_auth_user_id" not in client.session
+
+
+def test_a_session_ends_after_twelve_hours_however_busy() -> None:
+    client = inside(enrolled())
+    age(client, 12 * 3600 - 3600, "staff_login.started")
+    assert where_to(client) == ""
+    age(client, 3601, "staff_login.started")
+    assert where_to(client) == "/admin/login/"
+
+
+def test_the_database_forgets_a_session_no_later_than_that() -> None:
+    client = inside(enrolled())
+    assert client.session.get_expiry_age() == 30 * 60
+    assert client.session.get_expire_at_browser_close()
+
+
+def test_a_session_without_a_recorded_login_has_expired() -> None:
+    client = client_of(enrolled())
+    session = client.session
+    del session["staff_login.started"]
+    session.save()
+    assert where_to(client) == "/admin/login/"
+
+
+def test_a_new_password_ends_the_other_sessions() -> None:
+    staff = enrolled()
+    other = inside(staff)
+    begun = time.time()
+    client, _ = log_in(staff)
+    client.post(CODE, {"code": totp.code(periods=1)})
+    new = "quite another password"
+    client.post(CHOOSE_PASSWORD, {"oldpassword": PASSWORD, "password1": new, "password2": new})
+    assert where_to(client) == ""
+    assert where_to(other) == "/admin/login/"
+    assert client.session["staff_login.started"] >= begun
+
+
+# Authenticator apps
+
+
+@pytest.mark.parametrize("host", ["staging.example", "localhost:8001"])
+def test_an_authenticator_entry_names_the_host(host: str, settings: Settings) -> None:
+    settings.ALLOWED_HOSTS = ["staging.example", "localhost"]
+    client, _ = log_in(person(), client=Client(headers={"host": host}))
+    # The page has it as a QR code.
+    url = client.get(f"{FACTORS}app/", headers={"host": host}).context["totp_url"]
+    assert parse_qs(urlsplit(url).query)["issuer"] == [f"Partner Service ({host.replace(':', ' ')})"]

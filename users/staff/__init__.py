@@ -1,1 +1,0 @@
-"""Staff accounts, their roles and their access."""
