@@ -92,7 +92,7 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
     (
         _("Staff"),
         (
-            _list_of("users", "staff", "badge"),
+            _list_of("staff", "staff", "badge"),
             _list_of("auth", "group", "admin_panel_settings"),
         ),
     ),

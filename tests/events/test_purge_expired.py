@@ -116,7 +116,7 @@ def test_deliveries_go_after_30_days_and_removed_webhooks_when_they_are_empty(pa
     assert {*WebhookEndpoint.objects.all()} == {removed, active}
     # What is left of one that is gone is in the audit log.
     for name in ("WebhookEndpointEvent", "WebhookSecretEvent"):
-        history: Any = apps.get_model("partners", name)
+        history: Any = apps.get_model("events", name)
         key = "pgh_obj_id" if name == "WebhookEndpointEvent" else "endpoint_id"
         assert {*history.objects.values_list(key, flat=True)} == {removed.pk, active.pk}
     actions = AuditEntry.objects.filter(object=str(empty.pk)).values_list("action", flat=True)
