@@ -9,5 +9,5 @@ class TransactionsConfig(AppConfig):
     name = "transactions"
 
     def ready(self) -> None:
-        """Register the check of the storage."""
-        from transactions import checks  # noqa: F401, PLC0415 - it registers them
+        """Register the check of the storage, and the risk flags."""
+        from transactions import checks, risk_flags  # noqa: F401, PLC0415 - they register them

@@ -95,7 +95,7 @@ def panel_of(user: User, reader: Staff, snapshot: Snapshot, sent: Mapping[str, A
 def _since(proposal: Proposal, snapshot: Snapshot) -> Since:
     user, then = snapshot.user, (proposal.basis or {}).get("riskFlags", [])
     before = {flag["code"]: flag_in_words(flag)[0] for flag in then}
-    now = {flag.code.value: flag.title for flag in snapshot.risk_flags}
+    now = {flag.code: flag.title for flag in snapshot.risk_flags}
     is_answered = user.answered_at is not None and user.answered_at > proposal.created_at
     return Since(
         tuple(title for code, title in now.items() if code not in before),

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 from django.contrib import admin, messages
@@ -24,14 +25,7 @@ from backoffice.lists.waiting_time import AgeState, age_of
 from backoffice.users.user_filters import mode_of, sees_identity, warn_of_cut
 from users.cases import claims, search
 from users.decisions import compliance
-from users.decisions.risk_flags import (
-    MEANINGS,
-    TITLES,
-    FlagCode,
-    Weight,
-    is_visible,
-    weight_of,
-)
+from users.decisions.risk_flags import RISK_FLAGS, Weight, visible_flags
 from users.models import Status, User
 from users.records.erasures import erased_text
 
@@ -173,16 +167,14 @@ def age_cell(since: datetime, *, is_due: bool = True) -> str:
     return format_html(cell, state, age.text, moment(since))
 
 
-def display_flags(codes: Sequence[FlagCode]) -> str:
+def display_flags(codes: Sequence[str]) -> str:
     """The risk flags by name, below their weight in a word and a colour; empty without any."""
-    by_weight = [(weight, [code for code in codes if weight_of(code) is weight]) for weight in sorted(Weight)[::-1]]
     rows = [
         (
             badge(icon_and_text("flag", weight.label), _WEIGHT_KINDS[weight]),
-            "; ".join(str(TITLES[one]) for one in found),
+            "; ".join(str(kind.title) for kind in kinds),
         )
-        for weight, found in by_weight
-        if found
+        for weight, kinds in groupby((RISK_FLAGS[code] for code in codes), lambda kind: kind.weight)
     ]
     return format_html('<div class="bo-flags">{}</div>', format_html_join("", "<p>{} {}</p>", rows)) if rows else ""
 
@@ -190,7 +182,6 @@ def display_flags(codes: Sequence[FlagCode]) -> str:
 def flag_legend(*, sees_identity: bool) -> list[tuple[str, str, Any]]:
     """What the risk flags that a reader sees mean: the badge of the weight, the name, and the meaning."""
     return [
-        (badge(weight_of(code).label, _WEIGHT_KINDS[weight_of(code)]), str(TITLES[code]), MEANINGS[code])
-        for code in FlagCode
-        if is_visible(code, sees_identity=sees_identity)
+        (badge(kind.weight.label, _WEIGHT_KINDS[kind.weight]), str(kind.title), kind.meaning)
+        for kind in visible_flags(sees_identity=sees_identity)
     ]

@@ -12,7 +12,7 @@ from backoffice.access import OVERSIGHT_PERMISSION
 from backoffice.lists.filters import ChoiceFilter
 from backoffice.users.user_filters import sees_identity
 from users.decisions.reasons import REASONS
-from users.decisions.risk_flags import TITLES, FlagCode, is_visible
+from users.decisions.risk_flags import visible_flags
 
 NO_CODE, NO_FLAG = "none", "none"
 NOT_OPENED, ALONE = "no", "alone"
@@ -46,8 +46,8 @@ class FlagFilter(ChoiceFilter):
     title, parameter_name = _("risk flag"), "flag"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
-        seen = [code for code in FlagCode if is_visible(code, sees_identity=sees_identity(request))]
-        return [*((code.value, TITLES[code]) for code in seen), (NO_FLAG, _("Without risk flags"))]
+        seen = visible_flags(sees_identity=sees_identity(request))
+        return [*((kind.code, kind.title) for kind in seen), (NO_FLAG, _("Without risk flags"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         flag = self.value()

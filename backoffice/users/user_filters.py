@@ -19,7 +19,7 @@ from backoffice.lists.waiting_time import AgeState, limits
 from partners.models import Mode
 from users.cases.modes import in_mode
 from users.cases.search import MAX_USERS_OF_RECORDS, find_user_ids
-from users.decisions.risk_flags import INDEXED_FLAGS, TITLES, FlagCode, having_flag, is_visible, with_risk_flags
+from users.decisions.risk_flags import RISK_FLAGS, visible_flags, with_risk_flags
 from users.models import AccessRecord, Claim, Requirement, Status
 from users.models.columns import IDENTITY_PERMISSION
 
@@ -191,21 +191,21 @@ class RiskFlagsFilter(ChoiceFilter):
     title, parameter_name = _("risk flags"), "flags"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
-        seen = [code for code in FlagCode if is_visible(code, sees_identity=sees_identity(request))]
+        seen = visible_flags(sees_identity=sees_identity(request))
         # Those whom the role does not see all flags of may have others.
-        none = _("Without risk flags") if len(seen) == len(FlagCode) else _("Without risk flags that your role sees")
-        return [(YES, _("With risk flags")), (NO, none), *((code.value, TITLES[code]) for code in seen)]
+        none = _("Without risk flags") if len(seen) == len(RISK_FLAGS) else _("Without risk flags that your role sees")
+        return [(YES, _("With risk flags")), (NO, none), *((kind.code, kind.title) for kind in seen)]
 
     @property
     def is_indexed(self) -> bool:
         """Few users have some of them."""
-        return self.value() in INDEXED_FLAGS
+        kind = RISK_FLAGS.get(self.value())
+        return kind is not None and kind.is_indexed
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        wanted = self.value()
-        if wanted in {code for code, _title in self.lookups(request, None)} - {YES, NO}:
-            return having_flag(queryset, FlagCode(wanted))
-        if wanted not in {YES, NO}:
-            return queryset
-        users = with_risk_flags(queryset, sees_identity=sees_identity(request))
-        return users.exclude(flag_codes=[]) if wanted == YES else users.filter(flag_codes=[])
+        wanted, may = self.value(), sees_identity(request)
+        if wanted in {YES, NO}:
+            users = with_risk_flags(queryset, sees_identity=may)
+            return users.exclude(flag_codes=[]) if wanted == YES else users.filter(flag_codes=[])
+        seen = {kind.code: kind for kind in visible_flags(sees_identity=may)}
+        return queryset.filter(seen[wanted].condition) if wanted in seen else queryset

@@ -24,7 +24,7 @@ from transactions.documents.downloads import STORAGE
 from transactions.models import Conversion, Document, DocumentType
 from users.decisions import proposals
 from users.decisions.reasons import reasons_for
-from users.decisions.risk_flags import FlagCode, risk_flags_for
+from users.decisions.risk_flags import RISK_FLAGS, risk_flags_for
 from users.models import ANSWERED, AccessRecord, Claim, Proposal, Status, StatusChange, User, UserEvent
 from users.records.retention import due_users
 
@@ -85,11 +85,11 @@ def test_several_reviewers_decided_for_reasons_that_the_case_page_offers(seeded:
 
 def test_pending_users_show_each_risk_flag(seeded: Partner) -> None:
     waiting = User.objects.filter(partner=seeded, status=Status.PENDING_COMPLIANCE)
-    assert {flag.code for user in waiting for flag in risk_flags_for(user)} >= set(FlagCode) - {
-        FlagCode.PREVIOUSLY_SUSPENDED,
+    assert {flag.code for user in waiting for flag in risk_flags_for(user)} >= set(RISK_FLAGS) - {
+        "previouslySuspended",
         # The conversions of the demo are those of active users.
-        FlagCode.INACTIVE_CONVERSION,
-        FlagCode.EARLY_CONVERSION,
+        "inactiveConversion",
+        "earlyConversion",
     }
     assert User.objects.filter(partner=seeded, identity_changed_at__isnull=False).exists()
 

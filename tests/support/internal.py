@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from sandbox.simulations import decisions as simulated_decisions
+from users.decisions import risk_flags
 from users.decisions.reasons import REASONS
-from users.decisions.risk_flags import FlagCode
 from users.models.statuses import StatusReason
 
 # Codes of decisions that are no reason for the partner; `other` is also a code of requirements.
 CODES = {reason.code for reasons in REASONS.values() for reason in reasons} - {*StatusReason.values, "other"}
 # One of them is the name of a field too.
-RISK_FLAGS = {code.value for code in FlagCode} - {"postalCode"}
+RISK_FLAGS = set(risk_flags.RISK_FLAGS) - {"postalCode"}
 # The reason of the suite's decisions, and of simulated ones.
 REASON = "Papers seen."
 STAFF = re.compile(r"(staff|reviewer)-[0-9a-f-]+")

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from staff.models import Staff
 from users.decisions.changes import Changes, FieldChange, since_decision, since_last_decision, version_of
 from users.decisions.reasons import label_of, note_of
-from users.decisions.risk_flags import TITLES, FlagCode, RiskFlag, explanation, is_visible, risk_flags_for
+from users.decisions.risk_flags import RISK_FLAGS, RiskFlag, risk_flags_for, visible_flags
 from users.models import AccessRecord, StatusChange, User
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
 
@@ -66,7 +66,7 @@ class Snapshot:
         all_changes = [*(one.changes for one in self.previous), self.changes]
         return {
             "version": version_of(self.user),
-            "riskFlags": [{"code": flag.code.value, "data": dict(flag.data)} for flag in self.risk_flags],
+            "riskFlags": [{"code": flag.code, "data": dict(flag.data)} for flag in self.risk_flags],
             "changes": [_data_of(changes) for changes in all_changes if changes and changes.fields],
         }
 
@@ -118,11 +118,8 @@ class Basis(NamedTuple):
 
 def display(basis: Mapping[str, Any], *, sees_identity: bool, sees_history: bool) -> Basis:
     """The flags and changes of a kept basis that a reader may see; of unknown ones those who see identity."""
-    flags = [
-        flag_in_words(flag)
-        for flag in basis["riskFlags"]
-        if sees_identity or (flag["code"] in TITLES and is_visible(FlagCode(flag["code"]), sees_identity=False))
-    ]
+    seen = {kind.code for kind in visible_flags(sees_identity=sees_identity)}
+    flags = [flag_in_words(flag) for flag in basis["riskFlags"] if sees_identity or flag["code"] in seen]
     changes = [change for one in basis["changes"] for change in _fields_of(one["fields"])] if sees_history else []
     visible = [
         change
@@ -134,11 +131,12 @@ def display(basis: Mapping[str, Any], *, sees_identity: bool, sees_history: bool
 
 def flag_in_words(flag: Mapping[str, Any]) -> tuple[str, str]:
     """The title and the explanation of a kept flag."""
-    title = str(TITLES.get(flag["code"], flag["code"]))
-    try:
-        return title, explanation(FlagCode(flag["code"]), flag["data"])
-    except (KeyError, TypeError, ValueError, OverflowError):
-        return title, _("What was recorded of it cannot be read.")
+    kind = RISK_FLAGS.get(flag["code"])
+    title = str(kind.title if kind else flag["code"])
+    if kind:
+        with suppress(KeyError, TypeError, ValueError, OverflowError):
+            return title, kind(flag["data"]).why
+    return title, _("What was recorded of it cannot be read.")
 
 
 def _data_of(changes: Changes) -> dict[str, Any]:

@@ -29,7 +29,6 @@ from users.cases import claims
 from users.cases.modes import live
 from users.cases.search import _conditions, begins_with
 from users.decisions.compliance import change_status
-from users.decisions.risk_flags import FlagCode
 from users.models import Requirement, Status, User
 
 Make = Callable[..., User]
@@ -300,11 +299,11 @@ def test_by_one_risk_flag(make: Make) -> None:
     factories.add_conversions(traded, [timezone.now()], while_inactive=True)
     client = client_as("reviewer")
     for code, external_id in (
-        (FlagCode.CIRO_AFFILIATE, "affiliate"),
-        (FlagCode.POSTAL_CODE, "postal"),
-        (FlagCode.INACTIVE_CONVERSION, "traded"),
+        ("ciroAffiliate", "affiliate"),
+        ("postalCode", "postal"),
+        ("inactiveConversion", "traded"),
     ):
-        assert listed(client, flags=code.value) == [external_id]
+        assert listed(client, flags=code) == [external_id]
     assert len(listed(client, flags="madeUp")) == 3
     # A viewer does not see this flag, and so cannot filter by it.
     assert len(listed(client_as("viewer"), flags="postalCode")) == 3

@@ -7,11 +7,10 @@ import pytest
 
 from tests.support import internal
 from tests.support.client import PartnerClient, Response
-from users.decisions.risk_flags import FlagCode
 
 
 @pytest.mark.parametrize(
-    "value", ["fraudSuspected", "listed", "unusualActivity", FlagCode.SAME_PERSON.value, internal.REASON, "staff-12"]
+    "value", ["fraudSuspected", "listed", "unusualActivity", "samePerson", internal.REASON, "staff-12"]
 )
 def test_it_is_found_wherever_it_is(value: str) -> None:
     for body in ({"statusReason": value}, {"items": [{"data": {"x": value}}]}, {value: 1}):
