@@ -368,7 +368,11 @@ def insert_conversions(conversions: list[Conversion]) -> list[Conversion]:
     """Insert them by one statement, without the columns that are the database's; return them as stored."""
     if not conversions:
         return []
-    fields = [field for field in Conversion._meta.concrete_fields if field.attname not in {"id", "recorded_at"}]
+    fields = [
+        field
+        for field in Conversion._meta.concrete_fields
+        if field.attname not in {"id", "recorded_at", "reaches_threshold"}
+    ]
     rows, values = [], []
     for conversion in conversions:
         given = [getattr(conversion, field.attname) for field in fields]

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop
 
 from core.audit import entry_trigger, register
 from core.database.indexes import newest_of_each_mode
-from core.database.triggers import PermanentTrigger, append_only, json_object, stamped
+from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object, stamped
 from core.database.wire import json_text, wire_time
 from partners.models import Partner
 from staff.models import Staff
@@ -31,6 +31,10 @@ MAX_DECIMALS = 18
 TITLE_LENGTH = 200
 WITHDRAWAL_REASON_LENGTH = 2000
 SHA256_BYTES = 32
+# What the law's reports are about: so much in this currency, by one person within 24 hours.
+THRESHOLD_CURRENCY, THRESHOLD = "CAD", 10_000
+# How many conversions of a sandbox user are added up at a time.
+MAX_ADDED_UP = 10_000
 # PostgreSQL also has years before 1 and after 9999, and infinity. The last day is in the year 10000 elsewhere.
 EARLIEST, LATEST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 
@@ -115,8 +119,10 @@ class Conversion(UserRow):
     to_currency = models.CharField(_("to currency"), max_length=10)
     to_amount = NumericField(_("to amount"))
     rate = NumericField(_("rate"))
-    # A risk flag of the user (users/decisions/risk_flags.py); said by what inserts, which reads the user anyway.
+    # Risk flags of the user (transactions/risk_flags.py): this one by what inserts, which reads the user anyway,
     while_inactive = models.BooleanField(_("recorded while the user was not active"), db_default=False, editable=False)
+    # this one by a trigger: with those of the 24 hours up to it, the conversion comes to THRESHOLD.
+    reaches_threshold = models.BooleanField(_("10,000 CAD within 24 hours"), db_default=False, editable=False)
 
     # The item of a list (contract, section 6). Constraints leave nothing to escape.
     wire = json_text(
@@ -125,7 +131,7 @@ class Conversion(UserRow):
         *("conversion_id", wire_time("created_at"), "type"),
         *("from_currency", "from_amount", "to_currency", "to_amount", "rate"),
     )
-    # The id and recorded_at are the database's: rows are not inserted by the ORM, which names all columns.
+    # The id, recorded_at and the mark are the database's: rows are not inserted by the ORM, which names all columns.
     serving_privileges = (
         "SELECT",
         (
@@ -163,9 +169,27 @@ class Conversion(UserRow):
             models.Index(
                 fields=("user", "recorded_at"), condition=Q(while_inactive=True), name="conversion_while_inactive"
             ),
+            models.Index(
+                fields=("user", "created_at"), condition=Q(reaches_threshold=True), name="conversion_threshold"
+            ),
+            # The list of staff.
+            models.Index(
+                fields=("is_sandbox", "created_at", "id"),
+                condition=Q(reaches_threshold=True),
+                name="conversion_threshold_listed",
+            ),
         )
         triggers = (
-            *append_only(),
+            *append_only(marked="reaches_threshold"),
+            FunctionTrigger(
+                name="threshold",
+                when=pgtrigger.After,
+                operation=pgtrigger.Insert,
+                level=pgtrigger.Statement,
+                referencing=pgtrigger.Referencing(new="inserted"),  # type: ignore[no-untyped-call]
+                function="transactions_mark_threshold",
+                arguments=(THRESHOLD_CURRENCY, THRESHOLD, MAX_ADDED_UP),
+            ),
             PermanentTrigger(
                 name="event",
                 when=pgtrigger.After,

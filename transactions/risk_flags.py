@@ -13,20 +13,21 @@ from users.profile.labels import display_moment
 
 
 class EarlyConversion(RiskFlag):
-    """The list's index has the oldest first."""
+    """By the list's index, which has the oldest first. The others are by a partial index of the few."""
 
     code = "earlyConversion"
     title = _("Conversion older than the user")
     meaning = _("A conversion is dated before the user was registered.")
     condition = Q(Exists(Conversion.objects.filter(user=OuterRef("pk"), created_at__lt=OuterRef("created_at"))))
-    order_by = "created_at"
+    # The conversion that the text is about is the first of these in this order.
+    about: ClassVar[Q] = Q()
+    order: ClassVar[str] = "created_at"
     text: ClassVar[Any] = _("The oldest one was made on %(at)s.")
-    marked = Q()
 
     @classmethod
     def of(cls, user: User) -> Self | None:
-        conversions = Conversion.objects.filter(cls.marked, user=user).order_by(cls.order_by)
-        at = conversions.values_list(cls.order_by.lstrip("-"), flat=True).first()
+        conversions = Conversion.objects.filter(cls.about, user=user).order_by(cls.order)
+        at = conversions.values_list(cls.order.lstrip("-"), flat=True).first()
         return cls({"at": at.isoformat()}) if at else None
 
     @property
@@ -35,14 +36,25 @@ class EarlyConversion(RiskFlag):
 
 
 class InactiveConversion(EarlyConversion):
-    """The partial index conversion_while_inactive has them."""
+    """Conversion.while_inactive."""
 
     code, weight, is_indexed = "inactiveConversion", Weight.GRAVE, True
     title = _("Conversion while not active")
     meaning = _("A conversion was recorded while the user was not active.")
-    marked = Q(while_inactive=True)
-    condition = Q(Exists(Conversion.objects.filter(marked, user=OuterRef("pk"))))
-    order_by, text = "-recorded_at", _("The last one was recorded on %(at)s.")
+    about, order = Q(while_inactive=True), "-recorded_at"
+    condition = Q(Exists(Conversion.objects.filter(about, user=OuterRef("pk"))))
+    text = _("The last one was recorded on %(at)s.")
 
 
-register(InactiveConversion, EarlyConversion)
+class Threshold(EarlyConversion):
+    """Conversion.reaches_threshold."""
+
+    code, is_indexed = "threshold", True
+    title = _("10,000 CAD within 24 hours")
+    meaning = _("Conversions of the user, from or to CAD, came to 10,000 CAD or more within 24 hours.")
+    about, order = Q(reaches_threshold=True), "-created_at"
+    condition = Q(Exists(Conversion.objects.filter(about, user=OuterRef("pk"))))
+    text = _("The latest conversion with which they did was made on %(at)s.")
+
+
+register(InactiveConversion, Threshold, EarlyConversion)

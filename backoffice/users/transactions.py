@@ -26,7 +26,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from backoffice.access import record_access
 from backoffice.exports.downloads import too_many_downloads
 from backoffice.lists.cells import badge, labelled, moment, user_link
-from backoffice.lists.filters import CreatedSinceFilter, CreatedUntilFilter
+from backoffice.lists.filters import ChoiceFilter, CreatedSinceFilter, CreatedUntilFilter
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table
 from backoffice.users.user_filters import ModeFilter, mode_of, users_found
 from core.models import AuditEntry
@@ -34,6 +34,7 @@ from core.streaming import STAFF, TooManyStreamsError
 from partners.models import Mode, Partner
 from transactions.documents.downloads import DOWNLOADED, DocumentError, record_download, respond
 from transactions.models import CURRENCY_PATTERN, NUMBER_LIMIT, Conversion, Document, DocumentWithdrawal
+from transactions.risk_flags import InactiveConversion, Threshold
 from users.cases.modes import in_mode
 from users.models import AccessKind, Status
 
@@ -125,6 +126,18 @@ class AmountFilter(TextFilter):  # type: ignore[misc]
         )
 
 
+class ConversionFlagFilter(ChoiceFilter):
+    """By the risk flags that are about a conversion; partial indexes have the few."""
+
+    title, parameter_name = _("risk flags"), "flags"
+    options = tuple((kind.code, kind.title) for kind in (InactiveConversion, Threshold))
+    is_indexed = True
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        conditions = {kind.code: kind.about for kind in (InactiveConversion, Threshold)}
+        return queryset.filter(conditions.get(self.value(), Q()))
+
+
 class UserRowAdmin(ReadOnlyAdmin):
     """Rows of users, newest first."""
 
@@ -164,7 +177,7 @@ class ConversionAdmin(UserRowAdmin):
         "sent",
         "received_at_rate",
     )
-    list_filter = (*UserRowAdmin.list_filter[:3], AmountFilter, *UserRowAdmin.list_filter[3:])
+    list_filter = (*UserRowAdmin.list_filter[:3], AmountFilter, ConversionFlagFilter, *UserRowAdmin.list_filter[3:])
     search_fields = ("conversion_id",)
     search_help_text = _("A conversion ID in full, or what finds a user")
     fields = (
@@ -178,6 +191,7 @@ class ConversionAdmin(UserRowAdmin):
         "exact_rate",
         "recorded_at",
         "user_then",
+        "reaches_threshold",
     )
 
     def named(self, request: HttpRequest, term: str) -> list[int]:

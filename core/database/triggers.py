@@ -121,11 +121,14 @@ def refuse(message: str) -> str:
 IS_ERASING = "pg_trigger_depth() > 1 AND is_erasing()"
 
 
-def append_only(*operations: Any, deletable: str = "", blanked: str = "") -> Sequence[pgtrigger.Trigger]:
+def append_only(
+    *operations: Any, deletable: str = "", blanked: str = "", marked: str = ""
+) -> Sequence[pgtrigger.Trigger]:
     """Triggers that refuse UPDATE and DELETE, or only `operations`, and TRUNCATE.
 
     Rows go with their user: the function that erases one may delete them, and nobody else. deletable: SQL of OLD,
-    whether a row has served its time. blanked: a column that this function may change in rows of others.
+    whether a row has served its time. blanked: a column that this function may change in rows of others. marked: a
+    column that another trigger, and nobody else, may set to true.
     """
     exceptions = {
         pgtrigger.Delete: f"""
@@ -136,6 +139,12 @@ def append_only(*operations: Any, deletable: str = "", blanked: str = "") -> Seq
     IF {IS_ERASING} AND to_jsonb(OLD) - '{blanked}' = to_jsonb(NEW) - '{blanked}' THEN RETURN NEW; END IF;
     """
         if blanked
+        else f"""
+    IF pg_trigger_depth() > 1 AND NEW.{marked} AND to_jsonb(OLD) - '{marked}' = to_jsonb(NEW) - '{marked}' THEN
+        RETURN NEW;
+    END IF;
+    """
+        if marked
         else "",
     }
     return [

@@ -50,6 +50,7 @@ def test_rows_are_not_removed(rows: None, table: str, statement: str) -> None:
         ("UPDATE users_userevent SET city = ''", "kept for good"),
         ("UPDATE users_statuschange SET reason = 'other'", "kept for good"),
         ("UPDATE transactions_conversion SET rate = 2", "kept for good"),
+        ("UPDATE transactions_conversion SET reaches_threshold = true", "kept for good"),
         ("UPDATE users_user SET external_id = 'other'", "does not change"),
         ("UPDATE users_user SET created_at = now()", "does not change"),
         ("UPDATE users_user SET status = 'closed' WHERE status = 'active'", "moves by a row"),

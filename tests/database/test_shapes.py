@@ -26,7 +26,7 @@ from tests.database.test_trails import ROWS, World, world  # noqa: F401 - a fixt
 from tests.support.client import PartnerClient
 from tests.support.commands import run
 from tests.support.staff import client_as
-from users.decisions.risk_flags import FlagCode
+from users.decisions.risk_flags import RISK_FLAGS
 from users.models import User
 from users.models.columns import PROFILE_COLUMNS
 
@@ -53,7 +53,7 @@ BASES = (
     | {
         "riskFlags": [
             {"code": code, "data": data}
-            for code in (*FlagCode, "unheardOf")
+            for code in (*RISK_FLAGS, "unheardOf")
             for data in ({}, *(dict.fromkeys(OF_FLAGS, one) for one in ODD))
         ]
     },

@@ -90,6 +90,7 @@ def test_pending_users_show_each_risk_flag(seeded: Partner) -> None:
         # The conversions of the demo are those of active users.
         "inactiveConversion",
         "earlyConversion",
+        "threshold",
     }
     assert User.objects.filter(partner=seeded, identity_changed_at__isnull=False).exists()
 
