@@ -4,6 +4,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from decimal import Decimal
+from typing import Any
 
 import psycopg
 import pytest
@@ -121,7 +122,7 @@ def test_lists_filter_by_it(large: User, partner: Partner) -> None:
     add(factories.UserFactory.create(partner=partner), (0 * DAY, "9000 CAD", "1 BTC"))
     client = client_as("viewer")
 
-    def found(path: str) -> list[object]:
+    def found(path: str) -> list[Any]:
         return [row.pk for row in client.get(f"/admin/{path}/", {"flags": "threshold"}).context["cl"].result_list]
 
     assert found("users/user") == [large.pk]
