@@ -22,7 +22,7 @@ from users.profile import addresses, field_rules
 
 Make = Callable[..., User]
 AFTER_A_DECISION = {"changed", "previouslyRejected", "previouslySuspended"}
-OF_CONVERSIONS = {"inactiveConversion", "earlyConversion"}
+OF_CONVERSIONS = {"inactiveConversion", "earlyConversion", "threshold"}
 
 
 @pytest.fixture
