@@ -10,27 +10,22 @@ import logging.config
 import re
 import sys
 import threading
-import traceback
 import warnings
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 import structlog
-from structlog.processors import JSONRenderer, add_log_level
+from structlog.processors import JSONRenderer
 from structlog.stdlib import ProcessorFormatter
 from structlog.typing import EventDict, WrappedLogger
 
-from core.request_context import request_context
+from core.request_context import add_context
 
 # Loggers whose templates hold values of the request already.
 UNSAFE_TEMPLATES = ("django.security", "django.request")
 # Django logs these as errors with a traceback, but any client can cause them with one request.
 CLIENT_ERRORS = ("DisallowedHost", "RequestDataTooBig", "TooManyFieldsSent", "TooManyFilesSent")
-# MAX_FRAMES limits each exception of a chain, MAX_LOCATIONS all of them.
-MAX_FRAMES = 12
-MAX_LOCATIONS = 100
 _LOCATION = re.compile(r'  File "[^"\n]+", line \d+, in \S+')
 
 _LOGGERS: dict[str, dict[str, Any]] = {
@@ -88,38 +83,6 @@ def configure(*, debug: bool) -> None:
             "loggers": _LOGGERS | {f"django.security.{name}": {"filters": [as_warning]} for name in CLIENT_ERRORS},
         }
     )
-
-
-def add_context(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
-    """Add level, time, exception, request and key to a line; one processor, as each costs every request."""
-    add_log_level(logger, name, event)
-    event["timestamp"] = f"{datetime.now(UTC).replace(tzinfo=None).isoformat()}Z"
-    if "exc_info" in event:
-        _replace_exception(event)
-    if request_context.request_id is not None:
-        event.setdefault("request_id", request_context.request_id)
-    if request_context.key is not None:
-        event.setdefault("partner", request_context.partner)
-        event.setdefault("key", request_context.key)
-    if request_context.staff is not None:
-        event.setdefault("staff", request_context.staff)
-    return event
-
-
-def _replace_exception(event: EventDict) -> None:
-    info = event.pop("exc_info")
-    if info is True:
-        info = sys.exc_info()
-    error = info[1] if isinstance(info, tuple) else info
-    if not isinstance(error, BaseException):
-        return
-    failure: list[str] = []
-    while error is not None and len(failure) < MAX_LOCATIONS:
-        failure.append(f"{type(error).__module__}.{type(error).__qualname__}")
-        frames = traceback.extract_tb(error.__traceback__)[-MAX_FRAMES:]
-        failure += [f"  {frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
-        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    event["failure"] = failure
 
 
 def remove_values(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:

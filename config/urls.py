@@ -1,20 +1,27 @@
 """The URLs of the API, health and metrics, the docs and the back office."""
 
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
 from allauth.account import views as account
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
 from events.feed.views import EventList
-from partners.api.base import UnknownPath
+from partners.api.base import PartnerAPIView, UnknownPath
 from partners.api.views import IdempotencyKeyItem, Ping
 from sandbox.key_views import ApiKeyCollection, ApiKeyItem, ApiKeyRotation
 from sandbox.request_views import SandboxRequestItem, SandboxRequestList
 from sandbox.simulations.requirements import SimulatedClosing, SimulatedRequirements
 from sandbox.simulations.status import SimulatedStatus
 from sandbox.simulations.transactions import SimulatedDocuments, SimulatedTransactions
+from sandbox.views import PREFIXES, SandboxMixin
 from sandbox.webhook_views import WebhookCollection, WebhookItem, WebhookSecretRotation, WebhookTest
 from staff.login.views import nothing
 from transactions.api.views import DocumentFile, DocumentList, TransactionList
@@ -27,36 +34,51 @@ handler500 = "backoffice.errors.server_error"
 # allauth's.
 handler429 = "staff.login.lock_out.too_many_requests"
 
+
+def api_view(view: type[PartnerAPIView]) -> Callable[..., HttpResponseBase]:
+    """The view of a path under /v1; for a sandbox partner's key within what the sandbox does around it."""
+    live = view.as_view()
+    simulated = type(view.__name__, (SandboxMixin, view), {}).as_view()  # type: ignore[attr-defined]
+
+    @wraps(live)
+    def respond(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+        is_simulated = request.META.get("HTTP_X_API_KEY", "").startswith(PREFIXES)
+        response: HttpResponseBase = (simulated if is_simulated else live)(request, **kwargs)
+        return response
+
+    return respond
+
+
 # A flat list of views, as partners/api/middleware.py needs.
 api_urlpatterns = [
-    path("v1/users/<str:external_id>/transactions", TransactionList.as_view()),
-    path("v1/users/<str:external_id>/documents", DocumentList.as_view()),
-    path("v1/users/<str:external_id>/documents/<str:document_id>", DocumentFile.as_view()),
-    path("v1/sandbox/users/<str:external_id>/transactions", SimulatedTransactions.as_view()),
-    path("v1/sandbox/users/<str:external_id>/documents", SimulatedDocuments.as_view()),
-    path("v1/users/<str:external_id>/requirements/<str:requirement_id>/response", RequirementResponses.as_view()),
-    path("v1/sandbox/users/<str:external_id>/requirements", SimulatedRequirements.as_view()),
+    path("v1/users/<str:external_id>/transactions", api_view(TransactionList)),
+    path("v1/users/<str:external_id>/documents", api_view(DocumentList)),
+    path("v1/users/<str:external_id>/documents/<str:document_id>", api_view(DocumentFile)),
+    path("v1/sandbox/users/<str:external_id>/transactions", api_view(SimulatedTransactions)),
+    path("v1/sandbox/users/<str:external_id>/documents", api_view(SimulatedDocuments)),
+    path("v1/users/<str:external_id>/requirements/<str:requirement_id>/response", api_view(RequirementResponses)),
+    path("v1/sandbox/users/<str:external_id>/requirements", api_view(SimulatedRequirements)),
     path(
         "v1/sandbox/users/<str:external_id>/requirements/<str:requirement_id>/close",
-        SimulatedClosing.as_view(),
+        api_view(SimulatedClosing),
     ),
-    path("v1/users", UserCollection.as_view()),
-    path("v1/users/<str:external_id>", UserItem.as_view()),
-    path("v1/sandbox/users/<str:external_id>/status", SimulatedStatus.as_view()),
-    path("v1/sandbox/webhooks", WebhookCollection.as_view()),
-    path("v1/sandbox/webhooks/<str:webhook_id>", WebhookItem.as_view()),
-    path("v1/sandbox/webhooks/<str:webhook_id>/test", WebhookTest.as_view()),
-    path("v1/sandbox/webhooks/<str:webhook_id>/rotate-secret", WebhookSecretRotation.as_view()),
-    path("v1/sandbox/api-keys", ApiKeyCollection.as_view()),
-    path("v1/sandbox/api-keys/rotate", ApiKeyRotation.as_view()),
-    path("v1/sandbox/api-keys/<str:api_key_prefix>", ApiKeyItem.as_view()),
-    path("v1/sandbox/requests", SandboxRequestList.as_view()),
-    path("v1/sandbox/requests/<str:request_id>", SandboxRequestItem.as_view()),
-    path("v1/ping", Ping.as_view()),
-    path("v1/idempotency-keys/<str:idempotency_key>", IdempotencyKeyItem.as_view()),
-    path("v1/events", EventList.as_view()),
+    path("v1/users", api_view(UserCollection)),
+    path("v1/users/<str:external_id>", api_view(UserItem)),
+    path("v1/sandbox/users/<str:external_id>/status", api_view(SimulatedStatus)),
+    path("v1/sandbox/webhooks", api_view(WebhookCollection)),
+    path("v1/sandbox/webhooks/<str:webhook_id>", api_view(WebhookItem)),
+    path("v1/sandbox/webhooks/<str:webhook_id>/test", api_view(WebhookTest)),
+    path("v1/sandbox/webhooks/<str:webhook_id>/rotate-secret", api_view(WebhookSecretRotation)),
+    path("v1/sandbox/api-keys", api_view(ApiKeyCollection)),
+    path("v1/sandbox/api-keys/rotate", api_view(ApiKeyRotation)),
+    path("v1/sandbox/api-keys/<str:api_key_prefix>", api_view(ApiKeyItem)),
+    path("v1/sandbox/requests", api_view(SandboxRequestList)),
+    path("v1/sandbox/requests/<str:request_id>", api_view(SandboxRequestItem)),
+    path("v1/ping", api_view(Ping)),
+    path("v1/idempotency-keys/<str:idempotency_key>", api_view(IdempotencyKeyItem)),
+    path("v1/events", api_view(EventList)),
     # Django's own 404 page is HTML. A prefix, because `.` does not match a line feed.
-    re_path(r"^v1(?:/|\Z)", UnknownPath.as_view()),
+    re_path(r"^v1(?:/|\Z)", api_view(UnknownPath)),
 ]
 urlpatterns = [
     *api_urlpatterns,

@@ -10,7 +10,7 @@ django.setup(set_prefix=False)
 
 from django.urls import get_resolver  # noqa: E402 - needs settings
 
-from config.request_handler import ServiceHandler  # noqa: E402
+from partners.api.handler import ServiceHandler  # noqa: E402
 
 application = ServiceHandler()
 # Load the views, which Django would do at the first request.

@@ -1,9 +1,19 @@
-"""The request that this thread handles: for its log line and metrics, and when its response is due."""
+"""The request that this thread handles: for the lines of the log and metrics, and when its response is due."""
 
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from structlog.processors import add_log_level
+from structlog.typing import EventDict, WrappedLogger
+
+# MAX_FRAMES limits each exception of a chain, MAX_LOCATIONS all of them.
+MAX_FRAMES = 12
+MAX_LOCATIONS = 100
 
 
 class RequestContext(threading.local):
@@ -53,3 +63,35 @@ class RequestContext(threading.local):
 
 
 request_context = RequestContext()
+
+
+def add_context(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+    """Add level, time, exception, request and key to a line; one processor, as each costs every request."""
+    add_log_level(logger, name, event)
+    event["timestamp"] = f"{datetime.now(UTC).replace(tzinfo=None).isoformat()}Z"
+    if "exc_info" in event:
+        _replace_exception(event)
+    if request_context.request_id is not None:
+        event.setdefault("request_id", request_context.request_id)
+    if request_context.key is not None:
+        event.setdefault("partner", request_context.partner)
+        event.setdefault("key", request_context.key)
+    if request_context.staff is not None:
+        event.setdefault("staff", request_context.staff)
+    return event
+
+
+def _replace_exception(event: EventDict) -> None:
+    info = event.pop("exc_info")
+    if info is True:
+        info = sys.exc_info()
+    error = info[1] if isinstance(info, tuple) else info
+    if not isinstance(error, BaseException):
+        return
+    failure: list[str] = []
+    while error is not None and len(failure) < MAX_LOCATIONS:
+        failure.append(f"{type(error).__module__}.{type(error).__qualname__}")
+        frames = traceback.extract_tb(error.__traceback__)[-MAX_FRAMES:]
+        failure += [f"  {frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    event["failure"] = failure

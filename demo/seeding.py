@@ -28,7 +28,7 @@ from transactions.documents.publishing import publish
 from transactions.models import Conversion, Document, DocumentType
 from users import models as rows
 from users import queries, updates
-from users.api.serializers import UserSerializer
+from users.api.serializers import CREATE, UPDATE
 from users.cases.claims import next_case
 from users.decisions.compliance import PERMISSION, change_status
 from users.decisions.reasons import reasons_for
@@ -138,13 +138,14 @@ def _create_users(partner: Partner, people: Mapping[str, Sequence[Step]]) -> Non
 def _save_user(partner: Partner, external_id: str, fields: Mapping[str, Any]) -> None:
     """Create a user, or update the one of this externalId."""
     history_context.set_context(partner=partner.slug, command=COMMAND)
-    stored = next(iter(statements.fetch(queries.lock(partner.pk, external_id))), None)
-    serializer = UserSerializer(stored and stored.profile, data=dict(fields), partial=bool(stored))
-    serializer.is_valid(raise_exception=True)
-    if stored:
-        updates.update_user(user=stored, profile=serializer.profile, columns=serializer.validated_data.keys())
+    rows = statements.fetch(queries.lock(partner.pk, external_id))
+    if rows:
+        stored = queries.StoredUser.of(rows[0])
+        profile, columns = UPDATE.updated(fields, stored.profile)
+        updates.update_user(user=stored, profile=profile, columns=columns)
     else:
-        statements.fetch(updates.creation(partner_id=partner.pk, external_id=external_id, profile=serializer.profile))
+        _, profile = CREATE.new_user({"externalId": external_id, **fields})
+        statements.fetch(updates.creation(partner_id=partner.pk, external_id=external_id, profile=profile))
 
 
 def _make_older(partner: Partner, days: Mapping[str, float]) -> None:

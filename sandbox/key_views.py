@@ -1,23 +1,17 @@
 """API keys that sandbox partners list, rotate and revoke by themselves: contract, section 11."""
 
 from datetime import timedelta
-from typing import Any
 
 from django.http import HttpResponse
 
 from partners.api.errors import ConflictError, NotFoundError
 from partners.api.idempotency import KeyUse
 from partners.api.request import PartnerRequest
-from partners.api.views import SandboxView
 from partners.authentication import keys
 from partners.authentication.signature_authentication import AuthenticationFailure, unauthorized
 from partners.models import ApiKey, Partner, in_force
-from sandbox.serializers import (
-    ApiKeySerializer,
-    OverlapSerializer,
-    RevokedKeySerializer,
-    RotatedKeySerializer,
-)
+from sandbox.serializers import ApiKeySerializer, OverlapSerializer, RotatedKeySerializer
+from sandbox.views import SandboxView
 
 SIGNING_KEY = "This key signed the request: revoke it by another one, or rotate it without an overlap."
 
@@ -34,47 +28,43 @@ class ApiKeyItem(SandboxView):
     """/v1/sandbox/api-keys/{apiKeyPrefix}."""
 
     http_method_names = ["delete"]  # noqa: RUF012 - Django's own declaration
-    response_serializer_class = RevokedKeySerializer
     idempotency_key_use = KeyUse.IGNORED
 
     def delete(self, request: PartnerRequest, api_key_prefix: str) -> HttpResponse:
-        return self.write()
-
-    def perform(self, api_key_prefix: str) -> dict[str, str]:
-        """Revoke the key. Raises NotFoundError, ConflictError, SignatureRefusedError."""
-        caller = self.request.user
-        # One of two keys that revoke each other at once stays.
-        Partner.objects.select_for_update(no_key=True).get(pk=caller.partner_id)
-        found = {key.prefix: key for key in ApiKey.objects.filter(in_force(), partner=caller.partner_id)}
-        if caller.key_prefix not in found:
-            raise unauthorized(self.request, AuthenticationFailure.NOT_IN_FORCE)
-        if api_key_prefix not in found:
-            raise NotFoundError("API key not found.")
-        if api_key_prefix == caller.key_prefix:
-            raise ConflictError(SIGNING_KEY)
-        keys.revoke(found[api_key_prefix])
-        return {"apiKeyPrefix": api_key_prefix}
+        caller = request.user
+        with self.once() as claim:
+            if claim.is_new:
+                # One of two keys that revoke each other at once stays.
+                Partner.objects.select_for_update(no_key=True).get(pk=caller.partner_id)
+                found = {key.prefix: key for key in ApiKey.objects.filter(in_force(), partner=caller.partner_id)}
+                if caller.key_prefix not in found:
+                    raise unauthorized(request, AuthenticationFailure.NOT_IN_FORCE)
+                if api_key_prefix not in found:
+                    raise NotFoundError("API key not found.")
+                if api_key_prefix == caller.key_prefix:
+                    raise ConflictError(SIGNING_KEY)
+                keys.revoke(found[api_key_prefix])
+                claim.respond(200, {"apiKeyPrefix": api_key_prefix})
+        return claim.response
 
 
 class ApiKeyRotation(SandboxView):
     """/v1/sandbox/api-keys/rotate."""
 
     serializer_class = OverlapSerializer
-    response_serializer_class = RotatedKeySerializer
-    success_status = 201
     idempotency_key_use = KeyUse.REFUSED
 
     def post(self, request: PartnerRequest) -> HttpResponse:
-        return self.write()
-
-    def perform(self) -> dict[str, Any]:
-        """Rotate the key. Raises BadRequestError, RefusedError, SignatureRefusedError."""
-        overlap = timedelta(hours=self.validated().validated_data["overlap_hours"])
-        old = ApiKey.objects.get(pk=self.request.user.key_id)
-        try:
-            issued = keys.rotate(old, overlap=overlap)
-        except keys.NotInForceError:
-            # A simultaneous request has ended it.
-            raise unauthorized(self.request, AuthenticationFailure.NOT_IN_FORCE) from None
-        old.refresh_from_db(fields=["expires_at"])
-        return {"apiKey": issued.api_key, "secret": issued.secret, "expiresAt": old.expires_at}
+        with self.once() as claim:
+            if claim.is_new:
+                overlap = timedelta(hours=self.validated()["overlap_hours"])
+                old = ApiKey.objects.get(pk=request.user.key_id)
+                try:
+                    issued = keys.rotate(old, overlap=overlap)
+                except keys.NotInForceError:
+                    # A simultaneous request has ended it.
+                    raise unauthorized(request, AuthenticationFailure.NOT_IN_FORCE) from None
+                old.refresh_from_db(fields=["expires_at"])
+                new = {"api_key": issued.api_key, "secret": issued.secret, "expires_at": old.expires_at}
+                claim.respond(201, RotatedKeySerializer(new).data)
+        return claim.response

@@ -9,8 +9,8 @@ from partners.api.errors import NotFoundError
 from partners.api.pagination import LimitPagination
 from partners.api.request import PartnerRequest
 from partners.api.serializers import DiagnosisSerializer, InstantField
-from partners.api.views import SandboxView
 from partners.models import SandboxRequest
+from sandbox.views import SandboxView
 
 REQUEST_NOT_FOUND = "None of the last requests has this id."
 

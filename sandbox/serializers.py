@@ -1,17 +1,23 @@
 """Webhooks and API keys of sandbox partners on the wire."""
 
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from rest_framework import serializers
-from rest_framework.fields import get_error_detail
+from rest_framework.fields import empty
 
 from events.models import EventType
 from events.models.webhooks import MAX_URL_LENGTH, WebhookEndpoint
 from events.webhooks import endpoints
-from partners.api.rule_fields import ChoiceField, ItemsField, TextField, WholeNumberField
-from partners.api.serializers import Errors, InstantField, StrictSerializer
+from partners.api.serializers import (
+    ChoiceField,
+    InstantField,
+    ItemsField,
+    StrictSerializer,
+    TextField,
+    WholeNumberField,
+)
 from partners.models import ApiKey
 
 # The look-up of a URL's host name, so that the response comes within 5 s.
@@ -23,21 +29,23 @@ DEFAULT_HOURS = 24
 MAX_HOURS = endpoints.MAX_OVERLAP // timedelta(hours=1)
 
 
+class UrlField(TextField):
+    """The URL of a webhook, whose host name is resolved."""
+
+    def run_validation(self, data: Any = empty) -> str:
+        url: str = super().run_validation(data)
+        try:
+            return endpoints.checked_url(url, seconds=LOOK_UP_SECONDS)
+        except ValidationError as error:
+            raise ValidationError(error.error_dict["url"]) from None
+
+
 class WebhookSettingsSerializer(StrictSerializer[Any]):
     """A webhook to be added."""
 
-    url = TextField(max_length=MAX_URL_LENGTH)
+    url = UrlField(max_length=MAX_URL_LENGTH)
     types = ItemsField(child=ChoiceField(EventType), min_length=0, max_length=MAX_TYPES, default=list)
     description = TextField(min_length=0, max_length=MAX_DESCRIPTION_LENGTH, default="")
-
-    def validate_together(self, values: dict[str, Any], errors: Errors) -> None:
-        """Check the URL and resolve its host name, also where other fields are not valid."""
-        if "url" not in values:
-            return
-        try:
-            values["url"] = endpoints.checked_url(values["url"], seconds=LOOK_UP_SECONDS)
-        except ValidationError as error:
-            errors["url"] = get_error_detail(ValidationError(error.error_dict["url"]))
 
 
 class WebhookSerializer(serializers.Serializer[WebhookEndpoint]):
@@ -50,27 +58,8 @@ class WebhookSerializer(serializers.Serializer[WebhookEndpoint]):
     state = serializers.CharField()
 
 
-class AddedWebhook(NamedTuple):
-    """A new webhook, with what is shown of it once."""
-
-    endpoint: WebhookEndpoint
-    secret: str
-
-
-class AddedWebhookSerializer(WebhookSerializer):
-    """A webhook that was added, with its secret."""
-
-    secret = serializers.CharField()
-
-    def to_representation(self, instance: AddedWebhook) -> dict[str, Any]:  # type: ignore[override]
-        """The webhook on the wire, with its secret."""
-        return {**WebhookSerializer(instance.endpoint).data, "secret": instance.secret}
-
-
-class RemovedWebhookSerializer(serializers.Serializer[Any]):
-    """A webhook that was removed."""
-
-    webhookId = serializers.UUIDField()
+class NoFieldsSerializer(StrictSerializer[Any]):
+    """An object without fields."""
 
 
 class OverlapSerializer(StrictSerializer[Any]):
@@ -79,23 +68,12 @@ class OverlapSerializer(StrictSerializer[Any]):
     overlapHours = WholeNumberField(lowest=0, highest=MAX_HOURS, default=DEFAULT_HOURS, source="overlap_hours")
 
 
-class RotatedSecretSerializer(serializers.Serializer[Any]):
-    """The new secret of a webhook."""
-
-    webhookId = serializers.UUIDField()
-    secret = serializers.CharField()
-
-
-class WebhookTestSerializer(StrictSerializer[Any]):
-    """A test, which has no options."""
-
-
 class RotatedKeySerializer(serializers.Serializer[Any]):
     """The API key that takes the place of the one that signed."""
 
-    apiKey = serializers.CharField()
+    apiKey = serializers.CharField(source="api_key")
     secret = serializers.CharField()
-    expiresAt = InstantField()
+    expiresAt = InstantField(source="expires_at")
 
 
 class ApiKeySerializer(serializers.Serializer[ApiKey]):
@@ -106,9 +84,3 @@ class ApiKeySerializer(serializers.Serializer[ApiKey]):
     createdAt = InstantField(source="created_at")
     lastUsedAt = InstantField(source="last_used_at")
     expiresAt = InstantField(source="expires_at")
-
-
-class RevokedKeySerializer(serializers.Serializer[Any]):
-    """An API key that was revoked."""
-
-    apiKeyPrefix = serializers.CharField()

@@ -13,19 +13,10 @@ from events.webhooks import endpoints
 from partners.api.errors import NotFoundError, UnavailableError, invalid_parameter
 from partners.api.idempotency import NOT_A_UUID, KeyUse
 from partners.api.request import PartnerRequest
-from partners.api.sandbox import faults
-from partners.api.views import SandboxView
 from partners.models import Partner
-from sandbox.serializers import (
-    AddedWebhook,
-    AddedWebhookSerializer,
-    OverlapSerializer,
-    RemovedWebhookSerializer,
-    RotatedSecretSerializer,
-    WebhookSerializer,
-    WebhookSettingsSerializer,
-    WebhookTestSerializer,
-)
+from sandbox import faults
+from sandbox.serializers import NoFieldsSerializer, OverlapSerializer, WebhookSerializer, WebhookSettingsSerializer
+from sandbox.views import SandboxView
 
 WEBHOOK_NOT_FOUND = "Webhook not found."
 # The one attempt of a test is so short that its response comes within 5 s; events have 15 s.
@@ -38,8 +29,6 @@ class WebhookCollection(SandboxView):
     """/v1/sandbox/webhooks."""
 
     serializer_class = WebhookSettingsSerializer
-    response_serializer_class = AddedWebhookSerializer
-    success_status = 201
     idempotency_key_use = KeyUse.REFUSED
 
     def get(self, request: PartnerRequest) -> HttpResponse:
@@ -49,12 +38,12 @@ class WebhookCollection(SandboxView):
     def post(self, request: PartnerRequest) -> HttpResponse:
         # It resolves a name: not in the write's transaction.
         with faults.slow_slot(request.user.partner_id, WAIT_SECONDS):
-            self.webhook = self.validated().validated_data
-        return self.write()
-
-    def perform(self) -> AddedWebhook:
-        """Add the webhook. Raises RefusedError."""
-        return AddedWebhook(*endpoints.create_endpoint(partner=_partner(self.request), **self.webhook))
+            webhook = self.validated()
+        with self.once() as claim:
+            if claim.is_new:
+                endpoint, secret = endpoints.create_endpoint(partner=_partner(request), **webhook)
+                claim.respond(201, {**WebhookSerializer(endpoint).data, "secret": secret})
+        return claim.response
 
 
 class WebhookView(SandboxView):
@@ -74,45 +63,41 @@ class WebhookItem(WebhookView):
     """/v1/sandbox/webhooks/{webhookId}."""
 
     http_method_names = ["delete"]  # noqa: RUF012 - Django's own declaration
-    response_serializer_class = RemovedWebhookSerializer
     idempotency_key_use = KeyUse.IGNORED
 
     def delete(self, request: PartnerRequest, webhook_id: str) -> HttpResponse:
-        return self.write()
-
-    def perform(self, webhook_id: str) -> dict[str, UUID]:
-        """Remove the webhook. Raises BadRequestError, NotFoundError."""
-        endpoint = self.get_endpoint(webhook_id)
-        if not endpoints.remove(endpoint):
-            raise NotFoundError(WEBHOOK_NOT_FOUND)
-        return {"webhookId": endpoint.pk}
+        with self.once() as claim:
+            if claim.is_new:
+                endpoint = self.get_endpoint(webhook_id)
+                if not endpoints.remove(endpoint):
+                    raise NotFoundError(WEBHOOK_NOT_FOUND)
+                claim.respond(200, {"webhookId": endpoint.pk})
+        return claim.response
 
 
 class WebhookSecretRotation(WebhookView):
     """/v1/sandbox/webhooks/{webhookId}/rotate-secret."""
 
     serializer_class = OverlapSerializer
-    response_serializer_class = RotatedSecretSerializer
     idempotency_key_use = KeyUse.REFUSED
 
     def post(self, request: PartnerRequest, webhook_id: str) -> HttpResponse:
-        return self.write()
-
-    def perform(self, webhook_id: str) -> dict[str, Any]:
-        """Rotate the secret. Raises BadRequestError, NotFoundError, RefusedError."""
-        endpoint = self.get_endpoint(webhook_id)
-        overlap = timedelta(hours=self.validated().validated_data["overlap_hours"])
-        try:
-            secret = endpoints.rotate_secret(endpoint, overlap)
-        except WebhookEndpoint.DoesNotExist:
-            raise NotFoundError(WEBHOOK_NOT_FOUND) from None
-        return {"webhookId": endpoint.pk, "secret": secret}
+        with self.once() as claim:
+            if claim.is_new:
+                endpoint = self.get_endpoint(webhook_id)
+                overlap = timedelta(hours=self.validated()["overlap_hours"])
+                try:
+                    secret = endpoints.rotate_secret(endpoint, overlap)
+                except WebhookEndpoint.DoesNotExist:
+                    raise NotFoundError(WEBHOOK_NOT_FOUND) from None
+                claim.respond(200, {"webhookId": endpoint.pk, "secret": secret})
+        return claim.response
 
 
 class WebhookTest(WebhookView):
     """/v1/sandbox/webhooks/{webhookId}/test."""
 
-    serializer_class = response_serializer_class = WebhookTestSerializer
+    serializer_class = NoFieldsSerializer
     idempotency_key_use = KeyUse.IGNORED
 
     def post(self, request: PartnerRequest, webhook_id: str) -> HttpResponse:
@@ -120,28 +105,23 @@ class WebhookTest(WebhookView):
         from events.webhooks import delivering  # noqa: PLC0415
 
         # What is refused takes no slot.
-        self.endpoint = self.get_endpoint(webhook_id)
+        endpoint = self.get_endpoint(webhook_id)
         self.validated()
         with faults.slow_slot(request.user.partner_id, WAIT_SECONDS):
-            self.write()
-            # This is after the commit; an attempt before the last was rolled back, for a deadlock.
-            outcome = delivering.finish_test(self.job, seconds=TEST_SECONDS)
+            with self.once() as claim:
+                claim.send(None)
+                try:
+                    job = delivering.begin_test(endpoint=endpoint, is_only=True)
+                except delivering.BusyError:
+                    # The alerts do not count it.
+                    request_context.is_simulated = True
+                    raise UnavailableError from None
+            # This is after the commit: the webhook's row has the test then.
+            outcome = delivering.finish_test(job, seconds=TEST_SECONDS)
         milliseconds = None if outcome.status is None else outcome.milliseconds
         # One code: a name that is moved inside after it was accepted tells nothing of the names there.
         error = "dns" if outcome.error == "address" else outcome.error or None
         return self.read({"status": outcome.status, "milliseconds": milliseconds, "error": error})
-
-    def perform(self, webhook_id: str) -> dict[str, Any]:
-        """Begin the test, which the webhook's row has then. Raises UnavailableError, NotFoundError."""
-        from events.webhooks import delivering  # noqa: PLC0415
-
-        try:
-            self.job = delivering.begin_test(endpoint=self.endpoint, is_only=True)
-        except delivering.BusyError:
-            # The alerts do not count it.
-            request_context.is_simulated = True
-            raise UnavailableError from None
-        return {}
 
 
 def _partner(request: PartnerRequest) -> Partner:

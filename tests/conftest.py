@@ -20,8 +20,8 @@ from django.db import connections
 from django.utils import translation
 from hypothesis import settings as hypothesis_settings
 
-from config.request_handler import begin_request, end_request
 from partners.api import throttling
+from partners.api.handler import begin_request, end_request
 from partners.models import Mode, Partner
 from staff.models import Staff
 from tests import factories

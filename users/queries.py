@@ -6,9 +6,11 @@ Each takes the partner, so that another partner's user cannot be reached.
 import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from core.database import statements
 from core.database.query import Query
+from core.database.statements import Row
 from core.database.wire import wire_time
 from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, FoldedName, Profile
 
@@ -29,6 +31,11 @@ class UserSummary(NamedTuple):
     answered_requirements: int
     requirements: Sequence[Any] = ()
 
+    @property
+    def has_requirements(self) -> bool:
+        """Whether there are requirements that are not closed."""
+        return self.open_requirements + self.answered_requirements > 0
+
 
 class NewUser(NamedTuple):
     """A user that was just stored."""
@@ -43,6 +50,12 @@ class StoredUser(NamedTuple):
 
     summary: UserSummary
     profile: Profile
+
+    @classmethod
+    def of(cls, row: Row) -> "StoredUser":
+        """The user of a row of `lock`."""
+        columns = len(UserSummary._fields) - 1
+        return cls(UserSummary(*row[:columns]), Profile._make(row[columns:]))
 
 
 _SUMMARY = f"""
@@ -65,7 +78,7 @@ _REREAD = f"SELECT {_SUMMARY} FROM users_user WHERE id = %s"
 _LOCK = f"SELECT {_SUMMARY}, {_PROFILE} FROM users_user WHERE partner_id = %s AND external_id = %s FOR NO KEY UPDATE"
 _UPDATE = f"""
     UPDATE users_user SET {", ".join(f"{column} = %s" for column in PROFILE_COLUMNS)},
-           {", ".join(f"{column} = {value}" for column, value in _FOLDED.items())}
+           {", ".join(f"{column} = coalesce({value}, {column})" for column, value in _FOLDED.items())}
      WHERE id = %s
  RETURNING {_SUMMARY}
 """
@@ -77,44 +90,31 @@ def insert(partner_id: int, external_id: str, profile: Profile, name: FoldedName
     return Query(_INSERT, parameters, NewUser._make)
 
 
-def find(partner_id: int, external_id: str) -> Query[UserSummary]:
-    """The partner's user of this externalId."""
-    return Query(_FIND, (partner_id, external_id), _summary)
+def find(partner_id: int, external_id: str) -> Query[Row]:
+    """The row of a UserSummary: the partner's user of this externalId."""
+    return Query(_FIND, (partner_id, external_id))
 
 
-def lock(partner_id: int, external_id: str) -> Query[StoredUser]:
-    """The partner's user of this externalId, locked against other writers until the transaction ends."""
-    return Query(_LOCK, (partner_id, external_id), _stored_user)
+def lock(partner_id: int, external_id: str) -> Query[Row]:
+    """The row of a StoredUser: the same user, locked against other writers until the transaction ends."""
+    return Query(_LOCK, (partner_id, external_id))
 
 
-def update(user_id: str, profile: Profile, name: FoldedName) -> UserSummary:
+def update(user_id: str, profile: Profile, name: FoldedName | None) -> UserSummary:
     """Store the profile of a locked user; the database sets updated_at. Raises LookupError if there is no such row.
 
-    name: that of the profile.
+    name: that of the profile; None where it is the same as before.
     """
-    updated = _first(Query(_UPDATE, (*profile, *name, user_id), _summary))
-    if updated is None:
-        raise LookupError("No such user: it was not locked.")
-    return updated
+    return _only(Query(_UPDATE, (*profile, *(name or (None, None)), user_id)))
 
 
-def reread(user_id: str) -> UserSummary:
+def reread(user_id: UUID | str) -> UserSummary:
     """The user after its requirements changed in this transaction. Raises LookupError if there is no such row."""
-    found = _first(Query(_REREAD, (user_id,), _summary))
-    if found is None:
-        raise LookupError("No such user.")
-    return found
+    return _only(Query(_REREAD, (user_id,)))
 
 
-def _first(query: Query[statements.T]) -> statements.T | None:
+def _only(query: Query[Row]) -> UserSummary:
     rows = statements.fetch(query)
-    return rows[0] if rows else None
-
-
-def _summary(row: Sequence[Any]) -> UserSummary:
-    return UserSummary(*row)
-
-
-def _stored_user(row: Sequence[Any]) -> StoredUser:
-    columns = len(UserSummary._fields) - 1
-    return StoredUser(UserSummary(*row[:columns]), Profile._make(row[columns:]))
+    if not rows:
+        raise LookupError("No such user: it was not locked.")
+    return UserSummary(*rows[0])

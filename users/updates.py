@@ -8,7 +8,6 @@ from users.models.columns import Profile
 from users.profile.names import fold_name
 from users.queries import NewUser, StoredUser, UserSummary
 from users.requirements import requirements
-from users.requirements.requirements import has_requirements
 
 
 def creation(*, partner_id: int, external_id: str, profile: Profile) -> Query[NewUser]:
@@ -21,10 +20,12 @@ def update_user(*, user: StoredUser, profile: Profile, columns: AbstractSet[str]
 
     columns: that the partner sent. They answer requirements of these fields (contract, section 13).
     """
-    updated = user.summary
-    if profile != user.profile:
-        updated = queries.update(user.summary.id, profile, fold_name(profile.first_name, profile.last_name))
-    if not has_requirements(updated):
-        return updated
-    requirements.submit_by_update(user_id=updated.id, columns=columns)
-    return queries.reread(updated.id)
+    updated, stored = user.summary, user.profile
+    if profile != stored:
+        is_renamed = (profile.first_name, profile.last_name) != (stored.first_name, stored.last_name)
+        name = fold_name(profile.first_name, profile.last_name) if is_renamed else None
+        updated = queries.update(user.summary.id, profile, name)
+    if updated.has_requirements:
+        requirements.submit_by_update(user_id=updated.id, columns=columns)
+        updated = requirements.with_requirements(queries.reread(updated.id))
+    return updated

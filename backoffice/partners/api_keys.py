@@ -19,7 +19,8 @@ from backoffice.lists.confirmed_actions import ConfirmedAction, IssuingAction, s
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.partners.key_columns import age, expiry, load_revokers, state
 from partners.authentication import keys
-from partners.authentication.keys import IssuedKey, visible_prefix
+from partners.authentication.keys import IssuedKey
+from partners.authentication.signature_authentication import visible_prefix
 from partners.models import ApiKey
 
 MAY_ISSUE = "partners.add_apikey"

@@ -1,13 +1,12 @@
 """Prepared statements on Django's connection, for the few queries of every request; everything else uses the ORM."""
 
-import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar, cast
 
 import structlog
-from django.db import DEFAULT_DB_ALIAS, NotSupportedError, OperationalError, connections
+from django.db import DEFAULT_DB_ALIAS, connections
 
 from core.database.base import DatabaseWrapper
 from core.database.errors import RETRYABLE_SQLSTATES, STALE_PLAN, sqlstate
@@ -88,21 +87,14 @@ def fetch_within(seconds: int, query: Query[T]) -> list[T]:
     return rows
 
 
-def retry_rolled_back(write: Callable[[], T]) -> T:
-    """Call `write` again if PostgreSQL rolled it back for a deadlock, a serialization failure or a stale plan.
+def may_retry(failure: BaseException, *, begun: float) -> bool:
+    """Whether PostgreSQL has rolled a transaction back for a deadlock, a serialization failure or a stale plan.
 
-    write: opens and ends a transaction, and has no effect outside it. Not retried inside another transaction.
+    begun: when the first attempt did (monotonic). False within another transaction, and where a retry would be late.
     """
-    begun = time.monotonic()
-    for pause in RETRY_PAUSES_SECONDS:
-        try:
-            return write()
-        except (OperationalError, NotSupportedError) as error:
-            state = sqlstate(error)
-            late = time.monotonic() - begun > RETRY_WITHIN_SECONDS
-            if late or _connection().in_atomic_block or state not in RETRYABLE_SQLSTATES | {STALE_PLAN}:
-                raise
-            log.warning("transaction retried", sqlstate=state)
-        # The pause is random, so that two transactions do not collide again.
-        time.sleep(random.uniform(0, pause))  # noqa: S311 - nothing secret
-    return write()
+    state = sqlstate(failure)
+    late = time.monotonic() - begun > RETRY_WITHIN_SECONDS
+    if late or _connection().in_atomic_block or state not in RETRYABLE_SQLSTATES | {STALE_PLAN}:
+        return False
+    log.warning("transaction retried", sqlstate=state)
+    return True

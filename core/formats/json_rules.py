@@ -15,6 +15,8 @@ Choice = TypeVar("Choice", bound=TextChoices)
 
 # Unicode categories Cc and Cs: control characters and lone surrogates.
 _CONTROL_OR_SURROGATE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+# What needs no further look, as most texts do: ASCII from a visible character to a visible one.
+_PLAIN = re.compile("[!-~](?:[ -~]*[!-~])?")
 
 # Letters and symbols without a form of their own. Of the default-ignorable code points only the first four are letters,
 # numbers, punctuation or symbols; the last is the empty Braille pattern.
@@ -40,6 +42,8 @@ def clean_text(value: Any) -> str:
 
 def text(value: Any, *, shortest: int, longest: int) -> str:
     """A string of `shortest` to `longest` code points, stripped of white space; visible unless it may be empty."""
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and len(value) <= longest:
+        return value
     stripped = clean_text(value).strip()
     if len(stripped) < shortest:
         raise ValidationError("Must not be empty.", code="length")

@@ -1,16 +1,17 @@
 """The errors of the API (contract, section 1)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import structlog
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from rest_framework import exceptions
+from rest_framework.settings import api_settings
 
 from core.database import errors
 from core.refusals import RefusedError
 from core.request_context import request_context
-from partners.api.response import JsonResponse
+from partners.api.response import JsonRenderer, JsonResponse
 from partners.authentication.signature_authentication import REALM, SecretLostError, SignatureRefusedError
 from partners.authentication.signatures import NotUtf8Error
 
@@ -18,6 +19,9 @@ log = structlog.get_logger("partners.errors")
 
 # Of the log line of a request with many invalid fields.
 MAX_CAUSE_LENGTH = 300
+NAME_LENGTH_IN_ERRORS = 100
+# DRF's codes that are other ones on the wire.
+_CODES = {"null": "type"}
 MALFORMED_JSON = "The body is not valid JSON in UTF-8."
 CONTENT_ENCODING = "Unsupported Content-Encoding: send the body as it is, without compression."
 
@@ -182,9 +186,28 @@ def exception_handler(exception: Exception, context: Mapping[str, Any]) -> HttpR
     if not is_expected and error.status_code >= InternalError.status_code:
         log.error("request failed", status=error.status_code, sqlstate=errors.sqlstate(exception), exc_info=exception)
     request_context.refusal = error.cause()
-    view, request = context["view"], context["request"]
-    body = error.body() | {"requestId": getattr(request, "request_id", "")}
-    return JsonResponse(error.status_code, view.renderer.render(body), error.headers)
+    body = error.body() | {"requestId": getattr(context["request"], "request_id", "")}
+    return JsonResponse(error.status_code, JsonRenderer().render(body), error.headers)
+
+
+def _field_errors(detail: Any, path: str = "") -> Iterator[FieldError]:
+    """The errors of a serializer, by the name of their field in the body, such as items[0].from.amount."""
+    if isinstance(detail, Mapping):
+        for name, found in detail.items():
+            if isinstance(name, int):
+                below = f"{path}[{name}]"
+            elif name == api_settings.NON_FIELD_ERRORS_KEY:
+                below = path
+            else:
+                below = f"{path}.{printable(name)}" if path else printable(name)
+            yield from _field_errors(found, below)
+    else:
+        yield from (FieldError(path, one, _CODES.get(one.code, one.code)) for one in detail)
+
+
+def printable(name: str) -> str:
+    """A partner's name of a field, cut, and without lone surrogates, which UTF-8 cannot encode."""
+    return name[:NAME_LENGTH_IN_ERRORS].encode(errors="replace").decode()
 
 
 def _api_error(exception: Exception) -> ApiError:  # noqa: PLR0911 - one for each exception
@@ -193,20 +216,14 @@ def _api_error(exception: Exception) -> ApiError:  # noqa: PLR0911 - one for eac
             return exception
         case RefusedError():
             return ConflictError(str(exception))
-        case Http404():
-            return NotFoundError()
         case exceptions.Throttled():
             return TooManyRequestsError(int(getattr(exception, "wait", None) or 1))
-        case exceptions.UnsupportedMediaType():
-            return UnsupportedMediaTypeError()
-        case exceptions.ParseError():
-            return BadRequestError(MALFORMED_JSON)
+        case exceptions.ValidationError():
+            return BadRequestError(field_errors=list(_field_errors(exception.detail)))
         case NotUtf8Error():
             return BadRequestError(str(exception))
         case SignatureRefusedError():
             return UnauthorizedError(exception.message, exception.diagnosis)
-        case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
-            return UnauthorizedError()
     is_read_only = errors.sqlstate(exception) == errors.READ_ONLY
     is_unavailable = isinstance(exception, SecretLostError) or errors.is_unreachable(exception) or is_read_only
     return UnavailableError() if is_unavailable else InternalError()

@@ -1,4 +1,4 @@
-"""Idempotency: contract, sections 3 and 4. Every write runs and commits here.
+"""Idempotency: contract, sections 3 and 4. Every write runs and commits in `once`.
 
 A write locks its Idempotency-Key until its transaction ends, and looks for the response that an earlier request with it
 stored. A simultaneous request with the same key waits at the lock: it then finds the response or, after a failure, a
@@ -7,21 +7,23 @@ signature in the same way if it could be repeated.
 """
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from enum import Enum, auto
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db import transaction
+from rest_framework.exceptions import APIException
 
 from core.database import history_context, statements
 from core.database.base import SET_CONTEXT
 from core.database.query import Query
+from core.database.statements import T
 from core.formats.uuids import is_uuid
 from partners.api.errors import invalid_parameter
 from partners.api.request import PartnerRequest
+from partners.api.response import JsonRenderer, JsonResponse
 from partners.authentication.signature_authentication import AuthenticationFailure, unauthorized
 
 HEADER = "Idempotency-Key"
@@ -30,7 +32,6 @@ ALREADY_RECEIVED = "This request was already processed. Sign a new request."
 KEY_REUSED = "Already used for another request within 24 hours: send a new one."
 NOT_A_UUID = "Must be a UUID of 36 characters, such as 0b8e5d1c-7a52-4c0e-9a0f-2f1f4f0f6a3e."
 NOT_STORED = "Not allowed here: the response holds a secret, and is never stored."
-
 
 # Also held by a look-up, which so waits for the writes that have begun. The first number of an advisory lock is its
 # kind: 1 for these, 2 for feeds (events/sql/events_place.sql). Two versions of the service share them.
@@ -65,14 +66,15 @@ _STORE_SIGNATURE = f"""
 _SET_CONTEXT = f"SELECT {SET_CONTEXT}"
 
 
-@dataclass(frozen=True, slots=True)
-class StoredResponse:
-    """A successful response to a write. body: JSON. location: the header's value, if any."""
+class KeyUse(Enum):
+    """What a write does with an Idempotency-Key."""
 
-    status: int
-    body: bytes
-    location: str | None = None
-    replayed: bool = False
+    # Contract, section 4.
+    HONOURED = auto()
+    # It is signed, and has no effect, as on a GET.
+    IGNORED = auto()
+    # The response holds a secret, which must not be stored.
+    REFUSED = auto()
 
 
 class CompletedWrite(NamedTuple):
@@ -85,20 +87,98 @@ class CompletedWrite(NamedTuple):
     expires_at: datetime
 
 
-class KeyUse(Enum):
-    """What a write does with an Idempotency-Key."""
+class Claim:
+    """A write's claim to its Idempotency-Key, or to its signature. response: what the view returns after the block."""
 
-    # Contract, section 4.
-    HONOURED = auto()
-    # It is signed, and has no effect, as on a GET.
-    IGNORED = auto()
-    # The response holds a secret, which must not be stored.
-    REFUSED = auto()
+    response: JsonResponse
+
+    def __init__(self, request: PartnerRequest, key: str | None, *, refuse_signature_reuse: bool) -> None:
+        """key: None without one. refuse_signature_reuse: a repeated signature is refused then."""
+        self._request, self._key, self._refuse_signature_reuse = request, key, refuse_signature_reuse
+        self._is_sent, self._is_new = False, True
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the write is to be done; otherwise `response` is the one to an earlier request with the key.
+
+        Raises BadRequestError where that was another request, SignatureRefusedError for a repeated signature.
+        """
+        if not self._is_sent:
+            self.send(None)
+        return self._is_new
+
+    def send(self, query: Query[T] | None) -> list[T]:
+        """Send the claim, and in the same round trip the write's first query; its rows, of use if the write `is_new`.
+
+        Raises what `is_new` does; Django's database errors.
+        """
+        self._is_sent = True
+        request, caller = self._request, self._request.user
+        names = {"partner": caller.partner_slug, "key": caller.key_prefix, "requestId": request.request_id}
+        context = history_context.context(**names)
+        if self._key is not None:
+            held = (caller.partner_id, self._key)
+            statements.queue(Query(_LOCK_KEY_FOR_WRITE, (*held, context)))
+            # A statement of its own: it sees what those have committed that the lock waited for.
+            found, rows = statements.fetch_both(Query(_FIND_RESPONSE, (*held, WINDOW)), query)
+            if found:
+                self._replay(*found[0])
+        elif self._refuse_signature_reuse:
+            signature = request.auth
+            values = (caller.partner_id, signature.value, signature.signed_at, request.canonical_path, context)
+            stored, rows = statements.fetch_both(Query(_STORE_SIGNATURE, values), query)
+            if not stored:
+                raise unauthorized(request, AuthenticationFailure.REPLAY, ALREADY_RECEIVED, caller=caller)
+        else:
+            statements.queue(Query(_SET_CONTEXT, (context,)))
+            rows = statements.fetch(query) if query else None
+        return rows or []
+
+    def respond(self, status: int, data: object, *, location: str | None = None) -> None:
+        """Make the response to the write, which is stored with its effect. location: the header's value."""
+        body = JsonRenderer().render(data)
+        self.response = JsonResponse(status, body, {"Location": location} if location else {})
+        if self._key is not None:
+            request = self._request
+            held = (request.user.partner_id, self._key, self._fingerprint())
+            values = (*held, request.method, request.canonical_path, status, body, location)
+            # Sent together with COMMIT.
+            statements.queue(Query(_STORE_RESPONSE, values))
+
+    def _replay(self, fingerprint: bytes, status: int, body: bytes, location: str | None) -> None:
+        if bytes(fingerprint) != self._fingerprint():
+            raise invalid_parameter(HEADER, KEY_REUSED, "inconsistent")
+        headers = {"Idempotent-Replayed": "true"} | ({"Location": location} if location else {})
+        self._is_new, self.response = False, JsonResponse(status, bytes(body), headers)
+
+    def _fingerprint(self) -> bytes:
+        """Equal for equal requests: of method, canonical path and query, and body."""
+        request = self._request
+        parts = (request.method, request.canonical_path, request.canonical_query, request.body_digest)
+        return hashlib.sha256("\n".join(parts).encode()).digest()
 
 
-# Performs the write and returns its response, given the rows of the view's query if it was sent. Any exception rolls it
-# back.
-Effect = Callable[[list[Any] | None], StoredResponse]
+@contextmanager
+def once(request: PartnerRequest, *, key_use: KeyUse, refuse_signature_reuse: bool) -> Iterator[Claim]:
+    """Have a write take effect at most once, in one transaction with the record of it.
+
+    In the block, the view writes and calls `respond` if the claim `is_new`; any exception rolls back. Errors that it
+    finds before the claim was sent are raised only if that is new, which is the contract's order of checks.
+    Raises BadRequestError for a malformed key.
+    """
+    key = request.header("HTTP_IDEMPOTENCY_KEY") if key_use is KeyUse.HONOURED else None
+    if key is not None and not is_uuid(key):
+        raise invalid_parameter(HEADER, NOT_A_UUID)
+    with transaction.atomic():
+        claim = Claim(request, key and key.lower(), refuse_signature_reuse=refuse_signature_reuse)
+        try:
+            yield claim
+        except APIException:
+            if claim.is_new:
+                raise
+        if not claim.is_new:
+            # The first query too.
+            transaction.set_rollback(True)
 
 
 def refuse_key(request: PartnerRequest) -> None:
@@ -107,94 +187,15 @@ def refuse_key(request: PartnerRequest) -> None:
         raise invalid_parameter(HEADER, NOT_STORED, "notAllowed")
 
 
-def perform(
-    request: PartnerRequest,
-    effect: Effect,
-    *,
-    query: Query[Any] | None,
-    refuse_signature_reuse: bool,
-    key_use: KeyUse,
-) -> StoredResponse:
-    """Perform a write at most once, in one transaction with the record of it.
-
-    query: the first of the effect, if it is known already; sent together with the look for an earlier response.
-    refuse_signature_reuse: whether its signature, sent again without a key, is refused; a repeated POST may be a
-    conflict anyway.
-    effect: called again if PostgreSQL rolls the transaction back, for example after a deadlock.
-    Raises BadRequestError for a malformed or reused key, SignatureRefusedError for a repeated signature.
-    """
-    key = request.header("HTTP_IDEMPOTENCY_KEY")
-    if key is None or key_use is not KeyUse.HONOURED:
-        attempt = partial(_perform_without_key, request, effect, query, refuse_signature_reuse=refuse_signature_reuse)
-        return statements.retry_rolled_back(attempt)
-    if not is_uuid(key):
-        raise invalid_parameter(HEADER, NOT_A_UUID)
-    return statements.retry_rolled_back(partial(_perform_under_key, key.lower(), request, effect, query))
-
-
-def find_write(request: PartnerRequest, key: str) -> CompletedWrite | None:
+def find_write(partner_id: int, key: str) -> CompletedWrite | None:
     """The partner's write under this key; None if none has taken effect and none is under way (contract, section 12).
 
-    It waits for all writes under the key that have begun. Raises OperationalError where they take too long.
+    It waits for all writes under the key that have begun, and keeps further ones waiting until the transaction of the
+    caller ends. Raises OperationalError where they take too long.
     """
-    return statements.retry_rolled_back(partial(_find_write, request.user.partner_id, key))
-
-
-def _find_write(partner_id: int, key: str) -> CompletedWrite | None:
     with transaction.atomic():
         statements.queue(Query(_LOCK_KEY, (partner_id, key)))
         # A statement of its own: it sees what those have committed that it waited for.
         values = (WINDOW, partner_id, key, WINDOW)
         rows = statements.fetch(Query(_FIND_WRITE, values, CompletedWrite._make))
     return rows[0] if rows else None
-
-
-def _perform_without_key(
-    request: PartnerRequest, effect: Effect, query: Query[Any] | None, *, refuse_signature_reuse: bool
-) -> StoredResponse:
-    context = _context(request)
-    with transaction.atomic():
-        if not refuse_signature_reuse:
-            statements.queue(Query(_SET_CONTEXT, (context,)))
-            return effect(statements.fetch(query) if query else None)
-        signature = request.auth
-        values = (request.user.partner_id, signature.value, signature.signed_at, request.canonical_path, context)
-        stored, rows = statements.fetch_both(Query(_STORE_SIGNATURE, values), query)
-        if not stored:
-            raise unauthorized(request, AuthenticationFailure.REPLAY, ALREADY_RECEIVED, caller=request.user)
-        return effect(rows)
-
-
-def _perform_under_key(key: str, request: PartnerRequest, effect: Effect, query: Query[Any] | None) -> StoredResponse:
-    held, fingerprint = (request.user.partner_id, key), _fingerprint(request)
-    with transaction.atomic():
-        statements.queue(Query(_LOCK_KEY_FOR_WRITE, (*held, _context(request))))
-        # A statement of its own: it sees what those have committed that the lock waited for.
-        found, rows = statements.fetch_both(Query(_FIND_RESPONSE, (*held, WINDOW)), query)
-        if found:
-            # The view's query too.
-            transaction.set_rollback(True)
-            return _replay(found[0], fingerprint)
-        response = effect(rows)
-        values = (request.method, request.canonical_path, response.status, response.body, response.location)
-        # Sent together with COMMIT.
-        statements.queue(Query(_STORE_RESPONSE, (*held, fingerprint, *values)))
-    return response
-
-
-def _context(request: PartnerRequest) -> str:
-    caller = request.user
-    return history_context.context(partner=caller.partner_slug, key=caller.key_prefix, requestId=request.request_id)
-
-
-def _replay(stored: statements.Row, fingerprint: bytes) -> StoredResponse:
-    stored_fingerprint, status, body, location = stored
-    if bytes(stored_fingerprint) != fingerprint:
-        raise invalid_parameter(HEADER, KEY_REUSED, "inconsistent")
-    return StoredResponse(status, bytes(body), location, replayed=True)
-
-
-def _fingerprint(request: PartnerRequest) -> bytes:
-    """Equal for equal requests: of method, canonical path and query, and body."""
-    parts = (request.method, request.canonical_path, request.canonical_query, request.body_digest)
-    return hashlib.sha256("\n".join(parts).encode()).digest()

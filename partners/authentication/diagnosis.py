@@ -21,9 +21,9 @@ from urllib.parse import quote, quote_plus, unquote
 from django.conf import settings
 
 from core.formats.rfc_3339 import parse_timestamp
-from partners.authentication import keys, signatures
+from partners.authentication import signatures
 from partners.authentication.signature_authentication import AuthenticationFailure, SignatureRefusedError, SignedRequest
-from partners.models import Mode
+from partners.models import SECRET_PREFIXES, Mode
 
 # How many texts are signed, and their bytes in total.
 MAX_TEXTS, MAX_BYTES = 1_500, 500_000
@@ -165,7 +165,7 @@ _MARKED = ("\ufeff{}", "\ufeff{}\n", "\ufeff{}\r\n")
 
 
 def _wrong_ways(secret: str, api_key: str) -> Iterator[tuple[str, _Signer]]:
-    bare = secret.removeprefix(keys.SECRET_PREFIXES[Mode.SANDBOX])
+    bare = secret.removeprefix(SECRET_PREFIXES[Mode.SANDBOX])
     yield "an empty secret", _hmac(b"")
     yield "the API key in place of the secret", _hmac(api_key.encode())
     yield "no secret: it is a plain SHA-256", lambda text: sha256(text).digest()

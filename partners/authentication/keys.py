@@ -4,39 +4,27 @@ A key is stored as its SHA-256 with a visible prefix; its secret, which signatur
 SECRETS_ENCRYPTION_KEYS. Both are shown once.
 """
 
-import hashlib
 import re
 import secrets
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import lru_cache
 from typing import Any
 
-import structlog
-from cryptography.fernet import InvalidToken
-from django.db import DatabaseError, InterfaceError, transaction
+from django.db import transaction
 from django.db.models.functions import Least, Now
 from django.utils.translation import gettext as _
 
 from core import encryption
-from core.database import statements
-from core.database.query import Query
 from core.reencryption import EncryptedColumn
 from core.refusals import RefusedError
-from partners.models import KEY_IS_ACTIVE, KEY_PREFIXES, ApiKey, Mode, Partner, in_force
+from partners.authentication.signature_authentication import digest, visible_prefix
+from partners.models import KEY_PREFIXES, SECRET_PREFIXES, ApiKey, Mode, Partner, in_force
 
-log = structlog.get_logger("partners.authentication.keys")
-
-# Scanners find leaked secrets by these prefixes.
-SECRET_PREFIXES = {Mode.LIVE: "psi_secret_", Mode.SANDBOX: "psi_test_secret_"}
-VISIBLE_CHARACTERS = 8
 ENTROPY_BYTES = 32
-LAST_USED_INTERVAL = timedelta(minutes=5)
 # How long an old key may stay in force beside its successor.
 MAX_OVERLAP = timedelta(days=30)
 # 100 years. PostgreSQL knows times after the year 9999, which Python cannot read.
 MAX_DAYS = 36_500
-CACHE_SIZE = 10_000
 # A partner has at most so many in force (contract, section 11).
 MAX_KEYS = 10
 # Rotations without an overlap leave as many in force as before.
@@ -56,60 +44,12 @@ class NotInForceError(RefusedError):
     """A key that is to be rotated is revoked or has expired."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """A request's API key and its partner. is_active: whether the key is in force and the partner enabled.
-
-    key_id: 0 for an unknown key.
-    """
-
-    partner_id: int
-    partner_slug: str
-    rate_limit: str
-    key_id: int
-    key_prefix: str
-    secret: str = field(repr=False)
-    is_active: bool
-    last_used_is_stale: bool
-    mode: Mode = Mode.LIVE
-    # No present key of SECRETS_ENCRYPTION_KEYS decrypts the secret; `secret` is random instead.
-    secret_is_lost: bool = False
-
-
-# The keys are digests. Each process has its own.
-_last_callers: dict[bytes, Caller] = {}
-
-
-@lru_cache(maxsize=CACHE_SIZE)
-def _decrypt(encrypted: str, _key_digest: bytes) -> str:
-    """Decrypt at a process's first sight of a key, known or not."""
-    return encryption.decrypt(encrypted, purpose=encryption.API_SECRETS)
-
-
-@lru_cache(maxsize=1)
-def _secret_of_no_key() -> str:
-    """The encrypted secret that unknown keys are checked with, at the cost of a known one."""
-    secret = SECRET_PREFIXES[Mode.LIVE] + secrets.token_urlsafe(ENTROPY_BYTES)
-    return encryption.encrypt(secret, purpose=encryption.API_SECRETS)
-
-
-def digest(api_key: str) -> bytes:
-    """The SHA-256 by which a key is stored."""
-    return hashlib.sha256(api_key.encode()).digest()
-
-
 _ISSUED = re.compile(r"(psi_(?:test_)?(?:key|secret)_)[A-Za-z0-9_\-]+")
 
 
 def masked(text: str) -> str:
     """A text of a partner without the keys and secrets in it."""
     return _ISSUED.sub(r"\1***", text)
-
-
-def visible_prefix(api_key: str) -> str:
-    """What staff and logs see of a key; empty if it does not look like one."""
-    prefix = next((one for one in KEY_PREFIXES.values() if api_key.startswith(one)), "")
-    return api_key[: len(prefix) + VISIBLE_CHARACTERS] if prefix else ""
 
 
 def issue(*, partner: Partner, label: str = "", expires_at: datetime | None = None) -> IssuedKey:
@@ -158,7 +98,7 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
     """Issue a new key, and have the old one expire after `overlap` or at its own expiry, whichever is sooner.
 
     The new key ends when the old one was to end at its issue, by the choice of staff, whatever rotations did since.
-    Uses the database's clock, as find_caller does: an overlap of zero ends the old key at once.
+    Uses the database's clock, as authentication does: an overlap of zero ends the old key at once.
     Raises NotInForceError if the old key is not in force, ValueError if the overlap is not from zero to MAX_OVERLAP,
     RefusedError.
     """
@@ -181,65 +121,6 @@ def _expiry_at_issue(record: ApiKey) -> datetime | None:
     history: Any = record.history  # type: ignore[attr-defined]  # pghistory's
     expires_at: datetime | None = history.earliest("pgh_id").expires_at
     return expires_at
-
-
-_FIND_CALLER = f"""
-    SELECT key.id, key.prefix, key.encrypted_secret, partner.id, partner.slug, partner.rate_limit, partner.mode,
-           {KEY_IS_ACTIVE},
-           (key.last_used_at >= now() - interval '{LAST_USED_INTERVAL.total_seconds():.0f} seconds') IS NOT TRUE
-      FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
-     WHERE key.digest = %s
-"""
-
-
-def find_caller(key_digest: bytes, query: Query[Any] | None = None) -> tuple[Caller, list[Any] | None]:
-    """The caller with this key digest, read now, so that a revoked key is refused by the next request; and rows.
-
-    An unknown key has a caller with a random secret: one decryption and one HMAC in either case.
-    query: sent in the same round trip; its rows must not be used for a caller that is not active.
-    Raises Django's database errors.
-    """
-    find: Query[statements.Row] = Query(_FIND_CALLER, (key_digest,))
-    callers, *others = statements.fetch_first(find, query) if query else statements.fetch_first(find)
-    rows = others[0] if others else None
-    row = callers[0] if callers else (0, "", _secret_of_no_key(), 0, "", "", Mode.LIVE, False, False)
-    key_id, prefix, encrypted, partner_id, slug, rate_limit, mode, is_active, last_used_is_stale = row
-    try:
-        secret, is_lost = _decrypt(encrypted, key_digest), False
-    except InvalidToken:
-        # Its encryption key was retired, or this process does not have it yet.
-        log.error("API secret cannot be decrypted", key=prefix, partner=slug)  # noqa: TRY400 - no need of its frames
-        secret, is_lost = secrets.token_hex(ENTROPY_BYTES), True
-    caller = Caller(
-        partner_id, slug, rate_limit, key_id, prefix, secret, is_active, last_used_is_stale, Mode(mode), is_lost
-    )
-    if not callers:
-        _last_callers.pop(key_digest, None)
-        return caller, rows
-    if len(_last_callers) >= CACHE_SIZE:
-        _last_callers.clear()
-    _last_callers[key_digest] = caller
-    return caller, rows
-
-
-def last_caller(key_digest: bytes) -> Caller | None:
-    """The caller as this process last read it; None if it has not yet.
-
-    Its partner is still right (a trigger on ApiKey); its secret and `is_active` may be outdated.
-    """
-    return _last_callers.get(key_digest)
-
-
-def record_use(key_id: int) -> None:
-    """Set last_used_at, unless the row is locked or the database is read-only."""
-    try:
-        statements.run(
-            """UPDATE partners_apikey SET last_used_at = now()
-                WHERE id = (SELECT id FROM partners_apikey WHERE id = %s FOR NO KEY UPDATE SKIP LOCKED)""",
-            (key_id,),
-        )
-    except (DatabaseError, InterfaceError):
-        log.warning("last_used_at could not be updated")
 
 
 API_KEYS = EncryptedColumn(

@@ -4,28 +4,39 @@ Checks have this order: headers, clock, key, signature, key in force. A 401 says
 other causes; the cause goes to the log and the metrics.
 """
 
+import hashlib
+import secrets
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import structlog
+from cryptography.fernet import InvalidToken
 from django.conf import settings
+from django.db import DatabaseError, InterfaceError
 from django.utils.functional import cached_property
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from core import encryption
+from core.database import statements
 from core.database.query import Query
 from core.formats.rfc_3339 import format_timestamp, parse_timestamp
 from core.request_context import request_context
-from partners.authentication import keys, signatures
-from partners.authentication.keys import Caller
+from partners.authentication import signatures
+from partners.models import KEY_IS_ACTIVE, KEY_PREFIXES, SECRET_PREFIXES, Mode
 from partners.monitoring import metrics
 
 log = structlog.get_logger("partners.authentication")
 
 REALM = 'HMAC-SHA256 realm="partner-service"'
+VISIBLE_CHARACTERS = 8
+LAST_USED_INTERVAL = timedelta(minutes=5)
+CACHE_SIZE = 10_000
 
 
 class AuthenticationFailure(StrEnum):
@@ -48,11 +59,31 @@ BEFORE_THE_KEY = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A request's API key and its partner. is_active: whether the key is in force and the partner enabled.
+
+    key_id: 0 for an unknown key.
+    """
+
+    partner_id: int
+    partner_slug: str
+    rate_limit: str
+    key_id: int
+    key_prefix: str
+    secret: str = field(repr=False)
+    is_active: bool
+    last_used_is_stale: bool
+    mode: Mode = Mode.LIVE
+    # No present key of SECRETS_ENCRYPTION_KEYS decrypts the secret; `secret` is random instead.
+    secret_is_lost: bool = False
+
+
 class SignatureRefusedError(AuthenticationFailed):
     """The request is not authenticated.
 
     message: what the partner may know; "" for the text that most causes share. caller: of the key, where it was read
-    and is known. diagnosis: of a sandbox key in force (partners/api/sandbox/hooks.py).
+    and is known. diagnosis: of a sandbox key in force (sandbox/views.py).
     """
 
     diagnosis: Mapping[str, str] | None = None
@@ -91,7 +122,7 @@ class SignedRequest(Request):
     @cached_property
     def key_digest(self) -> bytes:
         """The digest of the API key that was sent, known or not."""
-        return keys.digest(self.header("HTTP_X_API_KEY") or "")
+        return digest(self.header("HTTP_X_API_KEY") or "")
 
     def header(self, name: str) -> str | None:
         """A header's value as sent, by its WSGI name, such as HTTP_X_API_KEY."""
@@ -128,7 +159,7 @@ class SignedRequest(Request):
 
     @property
     def path_bytes(self) -> bytes:
-        """The percent-decoded path as config/request_handler.py stores it: Django's is the same for %FF and %25FF."""
+        """The percent-decoded path as partners/api/handler.py stores it: Django's is the same for %FF and %25FF."""
         path: bytes | None = getattr(self._request, "path_bytes", None)
         return self._request.path_info.encode() if path is None else path
 
@@ -138,24 +169,26 @@ class SignedRequest(Request):
         return str(self._request.META.get("QUERY_STRING", "")).encode("latin-1")
 
 
+_NAMES = ("X-Api-Key", "X-Request-Timestamp", "X-Request-Signature")
+_WSGI_NAMES = {name: "HTTP_" + name.upper().replace("-", "_") for name in _NAMES}
+
+
 class SignatureAuthentication(BaseAuthentication):
     """Checks X-Api-Key, X-Request-Timestamp and X-Request-Signature."""
 
     def authenticate(self, request: SignedRequest) -> tuple[Caller, Signature]:  # type: ignore[override]
         """Return the caller and the verified signature. Raises SignatureRefusedError, SecretLostError, NotUtf8Error."""
         # Headers.
-        _required_header(request, "X-Api-Key")
-        timestamp = _required_header(request, "X-Request-Timestamp")
-        signature = _required_header(request, "X-Request-Signature")
+        _, timestamp, signature = [_required_header(request, name) for name in _NAMES]
         # Clock.
         signed_at, skew = _checked_clock(request, timestamp)
         # Key. A process that has seen it before sends the view's query along, but only for who signed under the last
         # known secret: nobody else causes further reads, or learns anything from the time that they would take.
         canonical = request.canonical_request(timestamp)
-        last = keys.last_caller(request.key_digest)
+        last = _last_callers.get(request.key_digest)
         is_signed = last is not None and signatures.verify(last.secret, canonical, signature)
         query = request.get_query(last.partner_id) if last and is_signed and request.get_query else None
-        caller, request.rows = keys.find_caller(request.key_digest, query)
+        caller, request.rows = find_caller(request.key_digest, query)
         # Signature.
         if last is None or caller.secret != last.secret:
             is_signed = signatures.verify(caller.secret, canonical, signature)
@@ -171,7 +204,7 @@ class SignatureAuthentication(BaseAuthentication):
         if not caller.is_active:
             raise unauthorized(request, AuthenticationFailure.NOT_IN_FORCE, skew_seconds=skew)
         if caller.last_used_is_stale:
-            keys.record_use(caller.key_id)
+            _record_use(caller.key_id)
         return caller, Signature(signatures.signature_bytes(signature), signed_at)
 
     def authenticate_header(self, request: object) -> str:
@@ -180,7 +213,7 @@ class SignatureAuthentication(BaseAuthentication):
 
 
 def _required_header(request: SignedRequest, name: str) -> str:
-    value = request.header("HTTP_" + name.upper().replace("-", "_"))
+    value = request.header(_WSGI_NAMES[name])
     if not value or not value.isascii():
         # granian makes a value that is not ASCII empty.
         problem = "missing" if value is None else "missing or not ASCII"
@@ -206,6 +239,75 @@ def _checked_clock(request: SignedRequest, timestamp: str) -> tuple[datetime, fl
     return signed_at, skew
 
 
+# The callers as this process last read them, by the digest of their keys. Their partner is still right (a trigger on
+# ApiKey), the secret and `is_active` may be outdated.
+_last_callers: dict[bytes, Caller] = {}
+
+
+@lru_cache(maxsize=CACHE_SIZE)
+def _decrypt(encrypted: str, _key_digest: bytes) -> str:
+    """Decrypt at a process's first sight of a key, known or not."""
+    return encryption.decrypt(encrypted, purpose=encryption.API_SECRETS)
+
+
+@lru_cache(maxsize=1)
+def _secret_of_no_key() -> str:
+    """The encrypted secret that unknown keys are checked with, at the cost of a known one."""
+    secret = SECRET_PREFIXES[Mode.LIVE] + secrets.token_urlsafe(32)
+    return encryption.encrypt(secret, purpose=encryption.API_SECRETS)
+
+
+_FIND_CALLER = f"""
+    SELECT key.id, key.prefix, key.encrypted_secret, partner.id, partner.slug, partner.rate_limit, partner.mode,
+           {KEY_IS_ACTIVE},
+           (key.last_used_at >= now() - interval '{LAST_USED_INTERVAL.total_seconds():.0f} seconds') IS NOT TRUE
+      FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
+     WHERE key.digest = %s
+"""
+
+
+def find_caller(key_digest: bytes, query: Query[Any] | None = None) -> tuple[Caller, list[Any] | None]:
+    """The caller with this key digest, read now, so that a revoked key is refused by the next request; and rows.
+
+    An unknown key has a caller with a random secret: one decryption and one HMAC in either case.
+    query: sent in the same round trip; its rows must not be used for a caller that is not active.
+    Raises Django's database errors.
+    """
+    find: Query[statements.Row] = Query(_FIND_CALLER, (key_digest,))
+    callers, *others = statements.fetch_first(find, query) if query else statements.fetch_first(find)
+    rows = others[0] if others else None
+    row = callers[0] if callers else (0, "", _secret_of_no_key(), 0, "", "", Mode.LIVE, False, False)
+    key_id, prefix, encrypted, partner_id, slug, rate_limit, mode, is_active, last_used_is_stale = row
+    try:
+        secret, is_lost = _decrypt(encrypted, key_digest), False
+    except InvalidToken:
+        # Its encryption key was retired, or this process does not have it yet.
+        log.error("API secret cannot be decrypted", key=prefix, partner=slug)  # noqa: TRY400 - no need of its frames
+        secret, is_lost = secrets.token_hex(32), True
+    caller = Caller(
+        partner_id, slug, rate_limit, key_id, prefix, secret, is_active, last_used_is_stale, Mode(mode), is_lost
+    )
+    if not callers:
+        _last_callers.pop(key_digest, None)
+        return caller, rows
+    if len(_last_callers) >= CACHE_SIZE:
+        _last_callers.clear()
+    _last_callers[key_digest] = caller
+    return caller, rows
+
+
+def _record_use(key_id: int) -> None:
+    """Set last_used_at, unless the row is locked or the database is read-only."""
+    try:
+        statements.run(
+            """UPDATE partners_apikey SET last_used_at = now()
+                WHERE id = (SELECT id FROM partners_apikey WHERE id = %s FOR NO KEY UPDATE SKIP LOCKED)""",
+            (key_id,),
+        )
+    except (DatabaseError, InterfaceError):
+        log.warning("last_used_at could not be updated")
+
+
 def unauthorized(
     request: SignedRequest,
     failure: AuthenticationFailure,
@@ -218,7 +320,18 @@ def unauthorized(
     request_context.cause = failure.value
     if request_context.key is None:
         # Refused before the key was read.
-        request_context.key = keys.visible_prefix(request.header("HTTP_X_API_KEY") or "") or None
+        request_context.key = visible_prefix(request.header("HTTP_X_API_KEY") or "") or None
     skew = {} if skew_seconds is None else {"skew_seconds": round(skew_seconds)}
     log.info("unauthorized", cause=failure.value, **skew)
     return SignatureRefusedError(failure, message, caller)
+
+
+def digest(api_key: str) -> bytes:
+    """The SHA-256 by which a key is stored."""
+    return hashlib.sha256(api_key.encode()).digest()
+
+
+def visible_prefix(api_key: str) -> str:
+    """What staff and logs see of a key; empty if it does not look like one."""
+    prefix = next((one for one in KEY_PREFIXES.values() if api_key.startswith(one)), "")
+    return api_key[: len(prefix) + VISIBLE_CHARACTERS] if prefix else ""

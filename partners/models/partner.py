@@ -127,8 +127,9 @@ class Partner(models.Model):
         return self.rate_limit or settings.PARTNER_RATE_LIMIT
 
 
-# How the keys of each kind of partner begin, as their secrets do (partners/authentication/keys.py).
+# How the keys and secrets of each kind of partner begin: scanners find leaked ones by it.
 KEY_PREFIXES = {Mode.LIVE: "psi_key_", Mode.SANDBOX: "psi_test_key_"}
+SECRET_PREFIXES = {Mode.LIVE: "psi_secret_", Mode.SANDBOX: "psi_test_secret_"}
 
 _PREFIX_BY_MODE = " ".join(f"WHEN '{mode.value}' THEN '{prefix}'" for mode, prefix in KEY_PREFIXES.items())
 

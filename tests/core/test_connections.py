@@ -22,13 +22,14 @@ from django.db import (
 )
 from django.db.utils import DataError, InternalError
 
-from config import request_handler
 from core import circuit_breaker
 from core.circuit_breaker import CircuitBreaker
 from core.database import base, errors, serving_role, statements
 from core.database.pipeline import BoundedConnection, ResponseTimeoutError
 from core.database.query import Query
 from core.request_context import request_context
+from partners.api import handler
+from partners.api.base import PartnerAPIView
 from partners.api.throttling import PartnerRateThrottle
 from partners.models import Partner
 from partners.monitoring import probes
@@ -114,7 +115,7 @@ def test_a_transaction_that_something_has_left_open_is_rolled_back_before_a_requ
     statements.run(RENAME, ("left", partner.pk))
     if is_broken:
         connection.close()
-    request_handler.begin_request({"PATH_INFO": path})
+    handler.begin_request({"PATH_INFO": path})
     with transaction.atomic(durable=True):
         assert name(partner) == "before"
         statements.run(RENAME, ("after", partner.pk))
@@ -429,7 +430,9 @@ def test_a_write_with_a_stale_plan_is_retried(widen: Callable[[], object], partn
     widen()
     attempts.clear()
     Partner.objects.filter(pk=partner.pk).update(name="before")
-    assert statements.retry_rolled_back(write) == "done"
+    view: Any = PartnerAPIView()
+    view.request, view.kwargs = None, {}
+    assert view.handle(lambda _: write()) == "done"
     assert len(attempts) == 2
     assert name(partner) == "written"
 

@@ -13,11 +13,10 @@ from config.description import openapi_json
 from docs_site.conf import changelog, example_files
 from events import retention
 from partners.api import errors, idempotency
-from partners.api.json import MAX_BODY_BYTES
 from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT
-from partners.api.sandbox.faults import SLOW_SECONDS, Fault
-from partners.authentication import keys
-from partners.models import KEY_PREFIXES
+from partners.api.request import MAX_BODY_BYTES
+from partners.models import KEY_PREFIXES, SECRET_PREFIXES
+from sandbox.faults import SLOW_SECONDS, Fault
 from tests import factories
 from tests.docs_site.site import PAGES, page
 from tests.support.client import PartnerClient, in_process
@@ -76,7 +75,7 @@ def test_numbers_are_those_of_the_code() -> None:
         ("go-live", f"events are kept for {days} days"),
         ("go-live", f"which waits for {SLOW_SECONDS:.0f} seconds"),
         *(("go-live", f"`{fault}`") for fault in Fault if fault is not Fault.LOST_ANSWER),
-        *(("production", f"`{prefix}`") for prefix in (*KEY_PREFIXES.values(), *keys.SECRET_PREFIXES.values())),
+        *(("production", f"`{prefix}`") for prefix in (*KEY_PREFIXES.values(), *SECRET_PREFIXES.values())),
     ):
         assert said in text(name), (name, said)
 

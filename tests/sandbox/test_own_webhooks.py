@@ -19,9 +19,8 @@ from core.request_context import request_context
 from events.models import WebhookDelivery, WebhookEndpoint, WebhookSecret
 from events.webhooks import addresses, delivering, endpoints
 from partners.api import idempotency
-from partners.api.sandbox import faults
 from partners.models import ApiKey, IdempotencyRecord, Partner
-from sandbox import webhook_views
+from sandbox import faults, webhook_views
 from tests import factories
 from tests.support.client import PartnerClient, Response, Transport, now
 from tests.support.receiver import Received, Receiver, Reply

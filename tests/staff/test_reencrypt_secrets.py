@@ -8,7 +8,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from events.webhooks import endpoints
-from partners.authentication import keys
+from partners.authentication import keys, signature_authentication
 from partners.models import ApiKey, Partner
 from staff.models import Staff
 from tests import factories
@@ -29,17 +29,17 @@ def under_the_old_key(settings: Settings, db: None) -> Iterator[None]:
     """Nothing is in the tables but what a test puts there, under the old key."""
     settings.SECRETS_ENCRYPTION_KEYS = [OLD]
     settings.STAFF_MFA_REQUIRED = True
-    keys._secret_of_no_key.cache_clear()
+    signature_authentication._secret_of_no_key.cache_clear()
     assert not ApiKey.objects.exists()
     yield
-    keys._decrypt.cache_clear()
-    keys._secret_of_no_key.cache_clear()
+    signature_authentication._decrypt.cache_clear()
+    signature_authentication._secret_of_no_key.cache_clear()
 
 
 def use(settings: Settings, *encryption_keys: str) -> None:
     """As a process that was started with these."""
     settings.SECRETS_ENCRYPTION_KEYS = list(encryption_keys)
-    keys._decrypt.cache_clear()
+    signature_authentication._decrypt.cache_clear()
 
 
 def counts(renewed: int = 0, current: int = 0, *unreadable: str) -> dict[str, object]:

@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from orjson import Fragment
 from rest_framework import serializers
 from rest_framework.fields import empty
 
-from partners.api.rule_fields import ChoiceField, ItemsField, RuleField, TextField
-from partners.api.serializers import StrictSerializer
+from partners.api.serializers import ChoiceField, ItemsField, RuleField, StrictSerializer, TextField
 from transactions.imports import lines
 from transactions.models import TITLE_LENGTH, DocumentType
 
@@ -60,14 +58,6 @@ class SimulatedConversionsSerializer(StrictSerializer[Any]):
         min_length=1,
         max_length=MAX_ITEMS,
     )
-
-
-class RecordedConversionsSerializer(serializers.BaseSerializer[list[str]]):
-    """The conversions as they are in the list."""
-
-    def to_representation(self, instance: list[str]) -> dict[str, Any]:
-        """Their JSON, of which the instance is made."""
-        return {"items": [Fragment(item) for item in instance]}
 
 
 class SimulatedDocumentSerializer(StrictSerializer[Any]):

@@ -14,11 +14,12 @@ from partners.api.errors import BadRequestError, InternalError, NotFoundError, U
 from partners.api.lists import KeysetList, Page
 from partners.api.pagination import CursorFormat, KeysetPagination
 from partners.api.request import PartnerRequest
-from transactions import queries
 from transactions.documents.downloads import DocumentError, DocumentProblem, record_download, respond
 from transactions.models import Document
-from users.api.errors import external_id_errors, user_not_found
-from users.api.views import UserView
+from transactions.queries import CONVERSIONS, DOCUMENTS
+from users import queries
+from users.api.views import check_external_id, external_id_errors, found
+from users.queries import UserSummary
 
 DOCUMENT_NOT_FOUND = "Document not found."
 
@@ -59,29 +60,31 @@ class UserRowList(PartnerAPIView):
         return self.rows.page((partner_id, external_id), self.paginator.start, self.paginator.limit)
 
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
-        for page in self.get_rows():
-            head = {"externalId": external_id, "userId": page.owner}
-            return self.paginator.get_paginated_response(page, head)
-        raise user_not_found()
+        page = found(self.get_rows())
+        return self.paginator.get_paginated_response(page, {"externalId": external_id, "userId": page.owner})
 
 
 class TransactionList(UserRowList):
     """/v1/users/{externalId}/transactions."""
 
-    rows = queries.CONVERSIONS
+    rows = CONVERSIONS
 
 
 class DocumentList(UserRowList):
     """/v1/users/{externalId}/documents."""
 
-    rows = queries.DOCUMENTS
+    rows = DOCUMENTS
 
 
-class DocumentFile(UserView):
+class DocumentFile(PartnerAPIView):
     """/v1/users/{externalId}/documents/{documentId}."""
 
+    def get_query(self, partner_id: int, external_id: str, document_id: str) -> Query[Any]:  # type: ignore[override]
+        check_external_id(external_id)
+        return queries.find(partner_id, external_id)
+
     def get(self, request: PartnerRequest, external_id: str, document_id: str) -> HttpResponseBase:
-        user = self.get_user()
+        user = UserSummary(*found(self.get_rows()))
         documents = Document.objects.filter(user_id=user.id, withdrawal=None)
         document = documents.filter(document_id=document_id).first() if is_uuid(document_id) else None
         if document is None:

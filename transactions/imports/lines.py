@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 from django.core.exceptions import ValidationError
 
 from core.formats.rfc_3339 import parse_timestamp
-from partners.api.errors import BadRequestError
-from partners.api.json import JsonObject, MalformedJsonError, parse_object
-from partners.api.serializers import NAME_LENGTH_IN_ERRORS
+from partners.api.errors import NAME_LENGTH_IN_ERRORS, BadRequestError
+from partners.api.request import JsonObject, MalformedJsonError, parse_object
 from transactions.models import CONVERSION_ID_PATTERN, CURRENCY_PATTERN
 from users.profile.field_rules import external_id
 

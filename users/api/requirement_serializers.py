@@ -8,8 +8,14 @@ from rest_framework import serializers
 from rest_framework.fields import empty
 
 from core.formats import json_rules
-from partners.api.rule_fields import ChoiceField, ItemsField, RuleField, WholeNumberField
-from partners.api.serializers import InstantField, StrictSerializer
+from partners.api.serializers import (
+    ChoiceField,
+    InstantField,
+    ItemsField,
+    RuleField,
+    StrictSerializer,
+    WholeNumberField,
+)
 from users.models import RequirementCode, RequirementState
 from users.models.columns import FIELD_NAMES
 from users.models.requirements import MAX_DUE_DAYS, MESSAGE_LENGTH, RESPONSE_LENGTH

@@ -5,53 +5,53 @@ from uuid import UUID
 from django.http import HttpResponse
 
 from core.formats.uuids import is_uuid
-from partners.api.errors import BadRequestError, FieldError
+from partners.api.base import PartnerAPIView
+from partners.api.errors import BadRequestError, FieldError, NotFoundError
 from partners.api.request import PartnerRequest
-from users.api import errors
+from users import queries
 from users.api.requirement_serializers import RequirementNoteSerializer, RequirementSerializer
-from users.api.views import UserView
+from users.api.views import external_id_errors, found
 from users.models import Requirement
+from users.queries import StoredUser
 from users.requirements import requirements
+
+
+class RequirementResponses(PartnerAPIView):
+    """/v1/users/{externalId}/requirements/{requirementId}/response."""
+
+    serializer_class = RequirementNoteSerializer
+    refuse_signature_reuse = True
+
+    def post(self, request: PartnerRequest, external_id: str, requirement_id: str) -> HttpResponse:
+        with self.once() as claim:
+            check_path(external_id, requirement_id)
+            rows = claim.send(queries.lock(request.user.partner_id, external_id))
+            if claim.is_new:
+                user = StoredUser.of(found(rows)).summary
+                requirement = find_requirement(user.id, requirement_id)
+                note = self.validated()["note"]
+                requirements.respond(requirement=requirement, user_status=user.status, note=note)
+                claim.respond(200, shown(requirement))
+        return claim.response
 
 
 def check_path(external_id: str, requirement_id: str) -> None:
     """Raise BadRequestError where a part of the path is not valid."""
-    field_errors = errors.external_id_errors(external_id)
+    field_errors = external_id_errors(external_id)
     if not is_uuid(requirement_id):
-        field_errors.append(FieldError("requirementId", errors.NOT_A_UUID, "format"))
+        field_errors.append(FieldError("requirementId", "Must be a UUID.", "format"))
     if field_errors:
         raise BadRequestError(field_errors=field_errors)
 
 
 def find_requirement(user_id: UUID | str, requirement_id: str) -> Requirement:
     """A user's requirement. Raises NotFoundError."""
-    found = Requirement.objects.filter(user_id=user_id, pk=requirement_id).first()
-    if found is None:
-        raise errors.requirement_not_found()
-    return found
+    requirement = Requirement.objects.filter(user_id=user_id, pk=requirement_id).first()
+    if requirement is None:
+        raise NotFoundError("Requirement not found.")
+    return requirement
 
 
-def reread(requirement: Requirement) -> Requirement:
-    """The requirement with its state, as it is now."""
-    stored: Requirement = Requirement.objects.with_state().get(pk=requirement.pk)
-    return stored
-
-
-class RequirementResponses(UserView):
-    """/v1/users/{externalId}/requirements/{requirementId}/response."""
-
-    serializer_class = RequirementNoteSerializer
-    response_serializer_class = RequirementSerializer
-    refuse_signature_reuse = True
-
-    def post(self, request: PartnerRequest, external_id: str, requirement_id: str) -> HttpResponse:
-        return self.write()
-
-    def perform(self, external_id: str, requirement_id: str) -> Requirement:
-        """Record the note. Raises BadRequestError, NotFoundError, RefusedError."""
-        check_path(external_id, requirement_id)
-        user = self.get_locked_user()
-        requirement = find_requirement(user.summary.id, requirement_id)
-        note = self.validated().validated_data["note"]
-        requirements.respond(requirement=requirement, user_status=user.summary.status, note=note)
-        return reread(requirement)
+def shown(requirement: Requirement) -> object:
+    """The requirement as a partner sees it, with its state as it is now."""
+    return RequirementSerializer(Requirement.objects.with_state().get(pk=requirement.pk)).data

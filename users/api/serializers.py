@@ -1,6 +1,7 @@
 """Users as JSON: the fields in camelCase, and their columns."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from django.core.exceptions import ValidationError as DjangoValidationError
@@ -8,18 +9,15 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 from rest_framework.fields import empty, get_error_detail
 
-from partners.api.errors import ApiError, UnprocessableEntityError
-from partners.api.rule_fields import RuleField, TextField
-from partners.api.serializers import Errors, InstantField, StrictSerializer
+from partners.api.errors import UnprocessableEntityError
+from partners.api.serializers import Errors, InstantField, RuleField, StrictSerializer, TextField
 from users.api.requirement_serializers import RequirementSerializer
 from users.models import User
-from users.models.columns import PROFILE_COLUMNS, Profile
+from users.models.columns import Profile
 from users.models.statuses import status_reason
 from users.profile import field_rules
 from users.profile.addresses import rules_for
-from users.queries import NewUser, UserSummary
-
-UNDER_AGE = "under_age"
+from users.queries import UserSummary
 
 
 class NullableTextField(TextField):
@@ -30,11 +28,12 @@ class NullableTextField(TextField):
         return super().run_validation("" if data is None else data)
 
 
-class ExternalIdField(RuleField):
-    """A partner's own identifier of a user."""
+class UnchangeableField(serializers.Field[Any, Any, Any, Any]):
+    """A field that an update refuses."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(field_rules.external_id, **kwargs)
+    def run_validation(self, data: Any = empty) -> Any:
+        """Raises ValidationError."""
+        raise serializers.ValidationError(f"{self.field_name} cannot be changed.", "notAllowed")
 
 
 class StatusReasonField(serializers.Field[Any, Any, Any, Any]):
@@ -44,104 +43,112 @@ class StatusReasonField(serializers.Field[Any, Any, Any, Any]):
         return status_reason(value.status, value.status_reason_code)
 
 
-def _text(column: str, *, kind: type[TextField] = TextField) -> TextField:
+def _text(column: str, kind: type[TextField] = TextField) -> TextField:
     """The field of a text column, with its length; one that may be blank is optional, and the empty text removes it."""
     stored: Any = User._meta.get_field(column)  # noqa: SLF001 - Django's public name for it
     # DRF refuses a source that is the field's name.
     options: dict[str, Any] = {"source": column} if "_" in column else {}
     if stored.blank:
         options |= {"min_length": 0, "default": ""}
-    return kind(max_length=stored.max_length, write_only=True, **options)
+    return kind(max_length=stored.max_length, **options)
 
 
-class UserSerializer(StrictSerializer[Profile | UserSummary]):
-    """Validates the body of a create (`data=`) or of an update (`profile, data=, partial=True`); shows a user.
+class ProfileSerializer(StrictSerializer[Profile]):
+    """Personal data, which is never shown: contract, section 2."""
 
-    Personal data is write-only. Contract, sections 2 and 9.
-    """
-
-    create_only_fields = frozenset({"externalId"})
-
-    userId = serializers.UUIDField(source="id", read_only=True)
-    externalId = ExternalIdField(source="external_id")
-    status = serializers.CharField(read_only=True)
-    statusReason = StatusReasonField(source="*", read_only=True)
-    statusChangedAt = InstantField(source="status_since", read_only=True)
-    requirements = RequirementSerializer(many=True, read_only=True)
-    updatedAt = InstantField(source="updated_at", read_only=True)
-
-    email = RuleField(field_rules.email, write_only=True)
+    email = RuleField(field_rules.email)
     firstName = _text("first_name")
     lastName = _text("last_name")
-    dateOfBirth = RuleField(field_rules.date_of_birth, source="date_of_birth", write_only=True)
+    dateOfBirth = RuleField(field_rules.date_of_birth, source="date_of_birth")
     addressLine1 = _text("address_line1")
-    addressLine2 = _text("address_line2", kind=NullableTextField)
+    addressLine2 = _text("address_line2", NullableTextField)
     city = _text("city")
     # The country decides whether these two are required.
     postalCode = _text("postal_code")
     province = _text("province")
-    country = RuleField(field_rules.country, write_only=True)
+    country = RuleField(field_rules.country)
     occupation = _text("occupation")
     isCiroAffiliate = RuleField(
-        field_rules.boolean,
-        source="is_ciro_affiliate",
-        write_only=True,
-        error_messages={"null": "Must be true or false."},
+        field_rules.boolean, source="is_ciro_affiliate", error_messages={"null": "Must be true or false."}
     )
 
-    @property
-    def profile(self) -> Profile:
-        """The profile of valid data: of a create, or of an update with what it leaves as it is."""
-        values = {column: value for column, value in self.validated_data.items() if column in PROFILE_COLUMNS}
-        return self.instance._replace(**values) if isinstance(self.instance, Profile) else Profile(**values)
+    def get_fields(self) -> dict[str, Any]:
+        """The declared fields, externalId first."""
+        fields = super().get_fields()
+        return {"externalId": fields.pop("externalId"), **fields}
 
-    def validate_together(self, values: dict[str, Any], errors: Errors) -> None:
-        """Validate postal code and province against the country that the user will have.
+    def validated_columns(self, data: Mapping[str, Any], stored: Profile | None = None) -> dict[str, Any]:
+        """The values of a body by column. stored: the profile that it changes, for an update.
 
-        While that is not known, they are judged by what holds for every country alone.
+        Raises DRF's ValidationError, UnprocessableEntityError for a minor.
         """
-        country = values.get("country") or getattr(self.instance, "country", None)
-        if country is None or "country" in errors:
-            return
-        rules, unfit = rules_for(country), []
-        # The stored address belongs to the stored country, whatever the libraries' data says today.
-        is_moved = self.instance is not None and country != getattr(self.instance, "country", None)
-        for name, column, rule in (
-            ("postalCode", "postal_code", rules.postal_code),
-            ("province", "province", rules.province),
-        ):
-            if name in errors:
-                continue
-            if column in values:
-                try:
-                    values[column] = rule(values[column])
-                except DjangoValidationError as error:
-                    errors[name] = [
-                        detail if name in self.initial_data else ErrorDetail(detail, "required")
-                        for detail in get_error_detail(error)
-                    ]
-            elif is_moved and not _is_stored_form(rule, getattr(self.instance, column)):
-                unfit.append(name)
-        if unfit:
-            # Errors name only the fields that were sent.
-            missing = "its new value" if len(unfit) == 1 else "their new values"
-            message = f"Does not match the user's {' and '.join(unfit)}: send {missing} too."
-            errors["country"] = [ErrorDetail(message, "inconsistent")]
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse a minor. `api_error()` makes that a 422."""
-        born = attrs.get("date_of_birth")
+        values, errors = self.check_fields(data)
+        _check_address(data, values, errors, stored)
+        self.raise_errors(errors)
+        born = values.get("date_of_birth")
         if born and field_rules.adult_on(born) > field_rules.today():
-            message = f"The user must be at least {field_rules.ADULT_YEARS} years old."
-            raise serializers.ValidationError({"dateOfBirth": [message]}, code=UNDER_AGE)
-        return attrs
+            raise UnprocessableEntityError(f"The user must be at least {field_rules.ADULT_YEARS} years old.")
+        return values
 
-    def api_error(self) -> ApiError:
-        """The response to `errors`: UnprocessableEntityError for a minor, else BadRequestError."""
-        for message in self.errors.get("dateOfBirth", ()):
-            if message.code == UNDER_AGE:
-                return UnprocessableEntityError(message)
-        return super().api_error()
+
+class UserCreateSerializer(ProfileSerializer):
+    """The body of a create."""
+
+    externalId = RuleField(field_rules.external_id, source="external_id")
+
+    def new_user(self, data: Mapping[str, Any]) -> tuple[str, Profile]:
+        """The externalId and the profile. Raises DRF's ValidationError, UnprocessableEntityError."""
+        values = self.validated_columns(data)
+        return values.pop("external_id"), Profile(**values)
+
+
+class UserUpdateSerializer(ProfileSerializer):
+    """The body of an update, which has any of the fields."""
+
+    externalId = UnchangeableField()
+
+    def updated(self, data: Mapping[str, Any], stored: Profile) -> tuple[Profile, AbstractSet[str]]:
+        """The profile that an update leaves behind, and the columns that it has. Raises as validated_columns."""
+        values = self.validated_columns(data, stored)
+        return stored._replace(**values), values.keys()
+
+
+# DRF copies the declared fields of each serializer, which takes 170 µs for a user, of which validation takes 75. These
+# have no state.
+CREATE, UPDATE = UserCreateSerializer(), UserUpdateSerializer(partial=True)
+
+
+def _check_address(data: Mapping[str, Any], values: dict[str, Any], errors: Errors, stored: Profile | None) -> None:
+    """Validate postal code and province against the country that the user will have, and put them into stored form.
+
+    While that is not known, they are judged by what holds for every country alone.
+    """
+    country = values.get("country") or (stored and stored.country)
+    if country is None or "country" in errors:
+        return
+    rules, unfit = rules_for(country), []
+    # The stored address belongs to the stored country, whatever the libraries' data says today.
+    is_moved = stored is not None and country != stored.country
+    for name, column, rule in (
+        ("postalCode", "postal_code", rules.postal_code),
+        ("province", "province", rules.province),
+    ):
+        if name in errors:
+            continue
+        if column in values:
+            try:
+                values[column] = rule(values[column])
+            except DjangoValidationError as error:
+                errors[name] = [
+                    detail if name in data else ErrorDetail(detail, "required") for detail in get_error_detail(error)
+                ]
+        elif is_moved and not _is_stored_form(rule, getattr(stored, column)):
+            unfit.append(name)
+    if unfit:
+        # Errors name only the fields that were sent.
+        missing = "its new value" if len(unfit) == 1 else "their new values"
+        message = f"Does not match the user's {' and '.join(unfit)}: send {missing} too."
+        errors["country"] = [ErrorDetail(message, "inconsistent")]
 
 
 def _is_stored_form(rule: Callable[[str], str], stored: str) -> bool:
@@ -151,9 +158,24 @@ def _is_stored_form(rule: Callable[[str], str], stored: str) -> bool:
         return False
 
 
-class CreatedUserSerializer(serializers.BaseSerializer[NewUser]):
+class NewUserSerializer(serializers.Serializer[Any]):
     """A registered user."""
 
-    def to_representation(self, instance: NewUser) -> dict[str, str]:
-        """The user on the wire."""
-        return {"userId": instance.id, "externalId": instance.external_id, "status": instance.status}
+    userId = serializers.UUIDField(source="id")
+    externalId = serializers.CharField(source="external_id")
+    status = serializers.CharField()
+
+
+class UserSummarySerializer(serializers.Serializer[UserSummary]):
+    """A user, without personal data: contract, sections 9 and 13."""
+
+    userId = serializers.UUIDField(source="id")
+    externalId = serializers.CharField(source="external_id")
+    status = serializers.CharField()
+    statusReason = StatusReasonField(source="*")
+    statusChangedAt = InstantField(source="status_since")
+    requirements = RequirementSerializer(many=True)
+    updatedAt = InstantField(source="updated_at")
+
+
+NEW_USER, USER = NewUserSerializer(), UserSummarySerializer()

@@ -161,15 +161,13 @@ def _give_back(user_id: UUID | str) -> None:
             claims.give_back(user=user, staff=asked.by, asked_at=asked.created_at)
 
 
-def has_requirements(user: User | UserSummary) -> bool:
+def has_requirements(user: User) -> bool:
     """Whether a user has requirements that are not closed."""
     return user.open_requirements + user.answered_requirements > 0
 
 
 def with_requirements(user: UserSummary) -> UserSummary:
-    """The user with its requirements that are not closed, oldest first; without a statement where it has none."""
-    if not has_requirements(user):
-        return user
+    """The user with its requirements that are not closed, oldest first."""
     return user._replace(requirements=list(not_closed(user.id)))
 
 

@@ -22,7 +22,7 @@ from django.core.signals import request_finished, request_started
 from django.db import reset_queries
 
 from config import wsgi
-from config.request_handler import begin_request, end_request
+from partners.api.handler import begin_request, end_request
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
 from users.models import User

@@ -13,7 +13,7 @@ from core.database.pipeline import Pipeline
 from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.responses import assert_error
-from users.api.views import UserView
+from users.api import views
 from users.models import User
 
 
@@ -30,7 +30,7 @@ def test_an_exception_is_an_internal_error_without_details(
         raise RuntimeError("Ada Byron lives at 100 King St W")
 
     settings.DEBUG = debug
-    monkeypatch.setattr(UserView, "get_user", crash)
+    monkeypatch.setattr(views, "found", crash)
     response = api.get("/v1/users/ada")
     assert assert_error(response, 500)["error"] == "internal_error"
     assert not any(told in response.body for told in (b"Ada", b"Runtime", b"profile", b".py"))

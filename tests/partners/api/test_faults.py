@@ -7,9 +7,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from partners.api.sandbox import faults
 from partners.models import Partner
 from partners.monitoring import metrics
+from sandbox import faults
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.responses import assert_error, failing_fields

@@ -8,7 +8,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from core import circuit_breaker
-from partners.api import throttling
+from partners.api import redis_counter, throttling
 from partners.models import Partner
 from tests.live.conftest import free_port
 from tests.support.client import PartnerClient, Response
@@ -17,7 +17,7 @@ from tests.support.slow_proxy import SlowProxy, slow_proxy
 
 pytestmark = pytest.mark.usefixtures("fresh_counter")
 
-SLOW_SECONDS = throttling.REDIS_SLOW_SECONDS * 2
+SLOW_SECONDS = redis_counter.REDIS_SLOW_SECONDS * 2
 # Longer than any test takes.
 PAUSE_SECONDS = 3600.0
 
@@ -38,9 +38,9 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in (throttling, circuit_breaker):
+    for module in (throttling, redis_counter, circuit_breaker):
         monkeypatch.setattr(module, "time", clock)
-    monkeypatch.setattr(throttling, "REDIS_PAUSE_SECONDS", PAUSE_SECONDS)
+    monkeypatch.setattr(redis_counter, "REDIS_PAUSE_SECONDS", PAUSE_SECONDS)
     return clock
 
 
@@ -48,7 +48,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def redis(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowProxy]:
     """The proxy through which the service reaches its Redis."""
     # A response is to be slow, however busy the machine, and never missing.
-    monkeypatch.setattr(throttling, "REDIS_TIMEOUT_SECONDS", 30.0)
+    monkeypatch.setattr(redis_counter, "REDIS_TIMEOUT_SECONDS", 30.0)
     port = free_port()
     with own_redis(port, tmp_path), slow_proxy(port) as proxy:
         settings.REDIS_URL = f"redis://127.0.0.1:{proxy.port}/0"
@@ -75,7 +75,7 @@ def test_after_a_few_slow_answers_no_request_waits_for_redis(
     api: PartnerClient, redis: SlowProxy, caplog: pytest.LogCaptureFixture
 ) -> None:
     redis.delay = SLOW_SECONDS
-    assert requests_until_unasked(api, redis) == throttling.REDIS_SLOW_RESPONSES
+    assert requests_until_unasked(api, redis) == redis_counter.REDIS_SLOW_RESPONSES
     asked = redis.requests
     responses = [api.get("/v1/ping") for _ in range(5)]
     assert [response.status for response in responses] == [200] * 5
@@ -88,10 +88,10 @@ def test_requests_are_counted_again_once_redis_is_quick(
 ) -> None:
     Partner.objects.filter(pk=partner.pk).update(rate_limit="1000/hour")
     # No response is slow but those that the proxy delays.
-    monkeypatch.setattr(throttling, "REDIS_SLOW_SECONDS", 30.0)
+    monkeypatch.setattr(redis_counter, "REDIS_SLOW_SECONDS", 30.0)
     assert left(api.get("/v1/ping")) == 999
     with monkeypatch.context() as slow:
-        slow.setattr(throttling, "REDIS_SLOW_SECONDS", SLOW_SECONDS / 2)
+        slow.setattr(redis_counter, "REDIS_SLOW_SECONDS", SLOW_SECONDS / 2)
         redis.delay = SLOW_SECONDS
         requests_until_unasked(api, redis)
     assert left(api.get("/v1/ping")) == 1000  # not counted
@@ -109,7 +109,7 @@ def test_after_the_pause_one_request_at_a_time_asks_redis_until_a_response_is_qu
     assert requests_until_unasked(api, redis) == 1
     clock.ahead += PAUSE_SECONDS
     # The next one is quick, however busy the machine.
-    monkeypatch.setattr(throttling, "REDIS_SLOW_SECONDS", 30.0)
+    monkeypatch.setattr(redis_counter, "REDIS_SLOW_SECONDS", 30.0)
     for _ in range(3):
         before = redis.requests
         assert api.get("/v1/ping").status == 200

@@ -12,8 +12,8 @@ import pytest
 from django.db import OperationalError, connection
 from psycopg.errors import DeadlockDetected
 
-from partners.api.sandbox import faults
 from partners.models import Mode
+from sandbox import faults
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.responses import assert_error

@@ -18,7 +18,7 @@ from core.database import serving_role
 from core.formats.rates import Rate
 from partners.api import throttling
 from partners.api.errors import UnauthorizedError
-from partners.authentication import keys
+from partners.authentication import keys, signature_authentication
 from partners.authentication.signature_authentication import AuthenticationFailure
 from partners.models import ApiKey, IdempotencyRecord, Partner, UsedSignature
 from tests import factories
@@ -27,7 +27,7 @@ from tests.support.client import PartnerClient, Response, in_process
 from tests.support.documents import LONG, add_document, folder
 from tests.support.metrics import totals
 from tests.support.responses import assert_error
-from users.api.views import UserView
+from users.api import views
 from users.models import User, UserEvent
 
 __all__ = ("folder",)
@@ -189,9 +189,9 @@ def test_a_request_is_counted_while_no_transaction_is_open(
 @pytest.mark.parametrize("send", [send for _, send in REQUESTS.values()], ids=REQUESTS)
 def test_the_use_of_a_key_is_noted_every_few_minutes(known: Known, send: Callable[[Known], Response]) -> None:
     of_partner = ApiKey.objects.filter(partner=known.partner)
-    of_partner.update(last_used_at=Now() - keys.LAST_USED_INTERVAL * 2)
+    of_partner.update(last_used_at=Now() - signature_authentication.LAST_USED_INTERVAL * 2)
     send(known)
-    assert of_partner.filter(last_used_at__gt=Now() - keys.LAST_USED_INTERVAL).exists()
+    assert of_partner.filter(last_used_at__gt=Now() - signature_authentication.LAST_USED_INTERVAL).exists()
 
 
 @pytest.mark.parametrize(("failure", "status"), [(RuntimeError, 500), (OperationalError, 503)])
@@ -201,7 +201,7 @@ def test_a_failure_of_ours_is_counted_and_a_key_that_is_not_in_force_is_refused_
     def fail(*_: object) -> None:
         raise failure
 
-    monkeypatch.setattr(UserView, "get_user", fail)
+    monkeypatch.setattr(views, "found", fail)
     in_window, answered, refused = counted(known.partner)
     response = known.api.get(ADA)
     assert (response.status, response.header("RateLimit") is not None) == (status, True)

@@ -191,8 +191,8 @@ def test_an_unknown_key_costs_the_work_of_a_wrong_signature(
     if has_seen_the_key:
         request_.response()
     else:
-        keys._last_callers.clear()
-        keys._decrypt.cache_clear()
+        signature_authentication._last_callers.clear()
+        signature_authentication._decrypt.cache_clear()
     verify, decrypt = Mock(wraps=signatures.verify), Mock(wraps=encryption.decrypt)
     monkeypatch.setattr(signatures, "verify", verify)
     monkeypatch.setattr(encryption, "decrypt", decrypt)
@@ -205,7 +205,7 @@ def test_no_secret_signs_for_an_unknown_key(request_: Request) -> None:
     request_.sign_again(secret="none")
     header(KEY, "psi_key_unknown")(request_)
     assert assert_error(request_.response(), 401)["message"] == NOT_VALID
-    assert not keys.find_caller(keys.digest("psi_key_unknown"))[0].is_active
+    assert not signature_authentication.find_caller(signature_authentication.digest("psi_key_unknown"))[0].is_active
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_the_window_can_be_set(api: PartnerClient, settings: Settings) -> None:
 
 @pytest.mark.parametrize("target", ["/v1/users/%FF", "/v1/users/%ED%A0%80"])
 def test_a_path_that_is_not_utf8_is_a_bad_request(partner: Partner, target: str) -> None:
-    # Django's test clients make a request whose path is text: its bytes are lost (config/request_handler.py).
+    # Django's test clients make a request whose path is text: its bytes are lost (partners/api/handler.py).
     assert failing_fields(factories.client_of(partner, in_process).get(target)) == []
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from core import encryption
 from core.formats.rfc_3339 import parse_timestamp
-from partners.authentication import keys, signature_authentication
+from partners.authentication import signature_authentication
+from partners.authentication.signature_authentication import VISIBLE_CHARACTERS, digest
 from partners.models import ApiKey, Partner
 from tests.examples.languages import Signed
 from tests.examples.published import API_KEY, REFUSED, SECRET, VECTORS, by_the_service, signed, target
@@ -27,8 +28,8 @@ def send(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> Send:
     """Sends a request, with these headers, to a service that knows the published key and has this time."""
     ApiKey.objects.create(
         partner=partner,
-        prefix=API_KEY[: len("psi_key_") + keys.VISIBLE_CHARACTERS],
-        digest=keys.digest(API_KEY),
+        prefix=API_KEY[: len("psi_key_") + VISIBLE_CHARACTERS],
+        digest=digest(API_KEY),
         encrypted_secret=encryption.encrypt(SECRET, purpose=encryption.API_SECRETS),
     )
 

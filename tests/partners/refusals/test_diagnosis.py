@@ -12,7 +12,8 @@ import pytest
 from django.db import DatabaseError
 
 from partners.authentication import diagnosis as explanation
-from partners.authentication import keys, signatures
+from partners.authentication import keys, signature_authentication, signatures
+from partners.authentication.signature_authentication import digest
 from partners.models import ApiKey, Mode, Partner
 from tests import factories
 from tests.partners.refusals.mistakes import (
@@ -319,7 +320,7 @@ def test_another_text_in_place_of_the_key_is_an_unknown_key(write: Sent, api_key
 
 @pytest.fixture
 def two_a_minute(sandbox: PartnerClient, fresh_counter: None) -> None:
-    Partner.objects.filter(api_keys__digest=keys.digest(sandbox.api_key)).update(rate_limit="2/minute")
+    Partner.objects.filter(api_keys__digest=digest(sandbox.api_key)).update(rate_limit="2/minute")
 
 
 @pytest.mark.usefixtures("two_a_minute")
@@ -370,7 +371,7 @@ def test_a_look_up_that_fails_leaves_a_401(write: Sent, monkeypatch: pytest.Monk
     def fail(*_: Any) -> Any:
         raise DatabaseError
 
-    monkeypatch.setattr(keys, "find_caller", fail)
+    monkeypatch.setattr(signature_authentication, "find_caller", fail)
     assert "diagnosis" not in assert_error(send(write, X_Request_Timestamp=None), 401)
 
 

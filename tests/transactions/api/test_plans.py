@@ -13,6 +13,7 @@ from core.database.query import Query
 from events.feed.reading import EVENTS
 from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT, KeysetList
 from partners.authentication import keys
+from partners.authentication.signature_authentication import _FIND_CALLER, digest
 from partners.models import Partner
 from tests import factories
 from tests.support.documents import add_documents
@@ -169,7 +170,7 @@ def test_a_user_is_locked_by_an_index(ada: User) -> None:
 
 
 def test_a_key_is_found_by_its_digest(ada: User) -> None:
-    found = json.dumps(plan(Query(keys._FIND_CALLER, (keys.digest("psi_key_x"),))))
+    found = json.dumps(plan(Query(_FIND_CALLER, (digest("psi_key_x"),))))
     assert "Seq Scan" not in found
     assert '"Index Cond": "(digest =' in found
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from partners.api.serializers import NAME_LENGTH_IN_ERRORS
+from partners.api.errors import NAME_LENGTH_IN_ERRORS
 from partners.models import Partner
 from tests import factories
 from tests.support.client import in_process

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 
-from django.http import StreamingHttpResponse
-
 from core.request_context import request_context
 from partners.api.errors import InternalError, TooManyRequestsError, UnavailableError, invalid_parameter
 from partners.api.request import PartnerRequest
@@ -48,8 +46,8 @@ def requested_fault(request: PartnerRequest) -> Fault | None:
     return Fault(value)
 
 
-def simulate(fault: Fault | None, partner_id: int) -> None:
-    """Fail, or wait, before anything is done; LOST_ANSWER comes after it. Raises ApiError."""
+def refuse(fault: Fault | None) -> None:
+    """Raise the ApiError that is asked for, if one is."""
     match fault:
         case Fault.TOO_MANY_REQUESTS:
             raise TooManyRequestsError(RETRY_AFTER_SECONDS)
@@ -57,8 +55,6 @@ def simulate(fault: Fault | None, partner_id: int) -> None:
             raise InternalError
         case Fault.UNAVAILABLE:
             raise UnavailableError
-        case Fault.SLOW:
-            wait(partner_id)
 
 
 def wait(partner_id: int) -> None:
@@ -88,17 +84,3 @@ def slow_slot(partner_id: int, wait_seconds: float = 0.0) -> Iterator[None]:
         with _slow_requests:
             _slow_partners.remove(partner_id)
             _slow_requests.notify_all()
-
-
-class LostResponse(StreamingHttpResponse):
-    """A response that breaks the connection: it announces a byte more than it sends.
-
-    The server then closes the connection, and a proxy in front the client's: no client takes it for a whole response.
-    It is no failure of the service, and so no line in a log.
-    """
-
-    def __init__(self) -> None:
-        # More pieces than the server keeps in memory (hyper's queue has 16): the head is sent before the body ends
-        # early. A proxy that got no head would send a whole response of its own.
-        pieces = [b" "] * 64
-        super().__init__(iter(pieces), status=502, headers={"Content-Length": str(len(pieces) + 1)})

@@ -19,14 +19,14 @@ from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 from django.core.servers.basehttp import ServerHandler
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, connection, reset_queries
+from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from core.streaming import LimitedStreamingResponse
-from partners.api.json import MAX_BODY_BYTES
 from partners.api.middleware import is_api_path
-from partners.api.sandbox.faults import LostResponse
+from partners.api.request import MAX_BODY_BYTES
 
-log = structlog.get_logger("config.request_handler")
+log = structlog.get_logger("partners.api.handler")
 
 # It accepts a Connection header, which PEP 3333 leaves to the server and wsgiref refuses.
 GRANIAN = "Granian"
@@ -69,6 +69,20 @@ class ServiceRequest(WSGIRequest):
         # The rest of a longer chunked body is unread.
         self.body_is_read = len(body) <= MAX_BODY_BYTES
         return body
+
+
+class LostResponse(StreamingHttpResponse):
+    """A response that breaks the connection: it announces a byte more than it sends.
+
+    The server then closes the connection, and a proxy in front the client's: no client takes it for a whole response.
+    It is no failure of the service, and so no line in a log.
+    """
+
+    def __init__(self) -> None:
+        # More pieces than the server keeps in memory (hyper's queue has 16): the head is sent before the body ends
+        # early. A proxy that got no head would send a whole response of its own.
+        pieces = [b" "] * 64
+        super().__init__(iter(pieces), status=502, headers={"Content-Length": str(len(pieces) + 1)})
 
 
 def _broken_off(response: LostResponse, start_response: Any) -> Iterable[bytes]:
