@@ -1,27 +1,32 @@
 """A release with a new column goes in, and out again, while partners write: docs/operations.md, "Upgrading".
 
-Two units behind the proxy on one database; the runbook's steps, one after the other.
+The units behind the proxy on one database; the runbook's commands as they are printed, but systemd's.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 import psycopg
 import pytest
 from django.conf import settings
 
 from tests.deploy.asking import over_tls
-from tests.deploy.proxy import running
-from tests.deploy.test_restarts import BETWEEN, Tally, Units, clients
+from tests.deploy.proxy import NAME, running
+from tests.deploy.test_restarts import BETWEEN, Tally, clients
+from tests.deploy.test_units import UNITS
+from tests.live.conftest import free_port
 from tests.resilience.cluster import Cluster, own_cluster
 from tests.support.client import PartnerClient
 from tests.support.timeouts import WAIT_SECONDS
 from tests.support.watched import wait_until
 
+RUNBOOK = Path(settings.BASE_DIR, "docs/operations.md")
 MODEL, BEFORE = "users/models/user.py", '    status = models.CharField(_("status")'
 COLUMN = '    nickname = models.CharField("nickname", max_length=50, blank=True, db_default="none")\n'
 
@@ -65,29 +70,91 @@ def more(tally: Tally) -> None:
     wait_until(lambda: tally.responses >= enough)
 
 
-def test_a_release_with_a_new_column_loses_no_write(nginx: str, cluster: Cluster, release: Path) -> None:
-    old = Path(settings.BASE_DIR)
-    units = Units(DATABASE_URL=cluster.url)
+def printed(after: str) -> str:
+    """The first commands of the runbook after these words."""
+    found = re.search(r"```sh\n(.*?)```", RUNBOOK.read_text().partition(after)[2], re.DOTALL)
+    assert found
+    return found[1]
+
+
+class Machine:
+    """The runbook's commands as they are printed, on other folders and ports, with systemctl.py for systemd."""
+
+    def __init__(self, folder: Path, cluster: Cluster, release: Path) -> None:
+        self.ports = {str(port): str(free_port()) for port in (8001, 8002, 9001, 9002)}
+        self._folder = folder
+        for name in ("srv", "etc", "bin", "pids"):
+            (folder / name).mkdir()
+        (folder / "srv/psi-2026.11.20").symlink_to(settings.BASE_DIR)
+        (folder / "srv/psi-2026.12.01").symlink_to(release)
+        (release / ".venv").symlink_to(sys.prefix)
+        (folder / "srv/psi").symlink_to(folder / "srv/psi-2026.11.20")
+        shutil.copytree(UNITS, folder / "units")
+        for unit in (file for file in (folder / "units").rglob("*") if file.is_file()):
+            unit.write_text(self._here(unit.read_text()))
+        environment = cluster.environment | {"ALLOWED_HOSTS": NAME}
+        owner = {"OWNER_DATABASE_URL": environment.pop("OWNER_DATABASE_URL"), "PGOPTIONS": "-c lock_timeout=3s"}
+        for name, values in (("environment", environment), ("owner", owner)):
+            (folder / "etc" / name).write_text("".join(f"{key}={quote(value)}\n" for key, value in values.items()))
+        (folder / "systemctl.py").write_text(
+            f"#!{sys.executable}\n{Path(__file__).with_name('systemctl.py').read_text()}"
+        )
+        (folder / "systemctl.py").chmod(0o755)
+        for name in ("systemctl", "systemd-run"):
+            (folder / "bin" / name).symlink_to(folder / "systemctl.py")
+
+    def _here(self, text: str) -> str:
+        text = text.replace("/srv/psi", f"{self._folder}/srv/psi").replace("/etc/psi", f"{self._folder}/etc")
+        return re.sub("|".join(self.ports), lambda port: self.ports[port[0]], text)
+
+    def run(self, commands: str) -> str:
+        """Run them; a failing one ends them. Return what they print."""
+        ended = subprocess.run(
+            ["bash", "-euc", self._here(printed("`manage`, for root's shell") + commands)],
+            env=os.environ | {"PATH": f"{self._folder}/bin:{os.environ['PATH']}", "USER": "root"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=4 * WAIT_SECONDS,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stdout
+        return ended.stdout
+
+
+def test_a_release_with_a_new_column_loses_no_write(
+    nginx: str, cluster: Cluster, release: Path, tmp_path: Path
+) -> None:
+    machine = Machine(tmp_path, cluster, release)
+    # The check of a database without staff has errors, after all else.
+    upgrade = printed("## Upgrading without downtime").replace(
+        "--database default", "--database default || test $? = 1"
+    )
+    loop = upgrade[upgrade.index("for unit in") : upgrade.index("manage check")]
+    start = re.search("systemctl enable --now .*", RUNBOOK.read_text())
+    assert start
     try:
-        with running(nginx, units.ports) as proxy:
+        machine.run(start[0])
+        serve, staff = ([int(machine.ports[port]) for port in ports] for ports in (("8001", "8002"), ("9001", "9002")))
+        with running(nginx, serve, for_staff=staff) as proxy:
             api = cluster.client(over_tls(proxy))
             with clients(proxy, api) as tally:
                 more(tally)
-                manage(release, cluster, "migrate", PGOPTIONS="-c lock_timeout=3s")
+                said = machine.run(upgrade)
+                assert (said.count('"status": "ok"'), "users.0003_nickname" in said) == (4, True), said
+                assert "System check identified" in said
                 more(tally)
                 # In, and out again: the schema stays.
-                for checkout in (release, old):
-                    units.checkout = checkout
-                    for number in (0, 1):
-                        units.restart(number)
-                        more(tally)
-            print(f"a column, and 4 restarts: {tally}")  # noqa: T201 - shown with -s
+                said = machine.run(f"ln -sfn /srv/psi-2026.11.20 /srv/psi\n{loop}")
+                assert said.count('"status": "ok"') == 4, said
+                more(tally)
+            print(f"a column, and two loops: {tally}")  # noqa: T201 - shown with -s
             assert tally.failed.keys() <= {"POST 503"}
             # granian had not accepted them when it closed its port; under their key they succeed.
             assert tally.failed.total() <= 4
             assert_all_are_there_once(api, cluster, tally)
     finally:
-        units.stop()
+        machine.run(start[0].replace("enable --now", "stop"))
 
 
 def assert_all_are_there_once(api: PartnerClient, cluster: Cluster, tally: Tally) -> None:
