@@ -115,7 +115,7 @@ def attempt_row(attempt: Mapping[str, Any]) -> tuple[Any, ...]:
 def link(row: WebhookEndpoint | WebhookDelivery, text: object) -> str:
     """A link to the row's page."""
     model = "webhookendpoint" if isinstance(row, WebhookEndpoint) else "webhookdelivery"
-    return format_html('<a href="{}">{}</a>', reverse(f"admin:partners_{model}_change", args=(row.pk,)), text)
+    return format_html('<a href="{}">{}</a>', reverse(f"admin:events_{model}_change", args=(row.pk,)), text)
 
 
 def table_of(partner: Partner) -> Table:

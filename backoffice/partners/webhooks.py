@@ -91,7 +91,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
                     )
                     for one in newest
                 ],
-                all_rows=reverse("admin:partners_webhookdelivery_changelist", query={"webhook": obj.pk}),
+                all_rows=reverse("admin:events_webhookdelivery_changelist", query={"webhook": obj.pk}),
             )
         yield Table(
             _("Secrets in force"),
@@ -228,7 +228,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
 
 def _action_name(one: Any) -> str:
     """The method's name of an action of Unfold."""
-    return str(one.action_name).removeprefix("partners_webhookendpoint_")
+    return str(one.action_name).removeprefix("events_webhookendpoint_")
 
 
 def secrets_of_partner(partner_id: int) -> QuerySet[WebhookSecret]:
