@@ -159,7 +159,6 @@ def tracked(
             attrs={
                 # pghistory's own is a 32-bit integer.
                 "pgh_id": models.BigAutoField(primary_key=True),
-                "serving_privileges": ("SELECT",),
             },
             meta={
                 "default_permissions": (),

@@ -50,9 +50,6 @@ class AuditEntry(models.Model):
     COMMAND_RUN = register("command.run", _("Command run"))
     EXPORTED = register("auditLog.exported", _("Audit log exported"))
 
-    # The time is the database's.
-    serving_privileges = ("SELECT", "INSERT (actor, actor_kind, action, object, detail)", "DELETE")
-
     class Meta:
         verbose_name = _("audit log entry")
         verbose_name_plural = _("audit log")

@@ -36,10 +36,6 @@ class Staff(AbstractUser):
     # The name of the account of simulated decisions (sandbox/simulations/decisions.py), which no person has.
     SANDBOX = "sandbox"
 
-    # Never deleted: decisions refer to it.
-    serving_privileges = ("SELECT", "INSERT", "UPDATE")
-    serving_functions = ("staff_may(bigint, text)", "staff_may_decide(bigint)", "staff_ties(bigint, bigint)")
-
     class Meta:
         verbose_name = _("staff member")
         verbose_name_plural = _("staff")

@@ -93,8 +93,6 @@ class UserRow(models.Model):
     )
     recorded_at = models.DateTimeField(_("recorded at"), db_default=Now(), editable=False)
 
-    serving_privileges = ("SELECT", "INSERT")
-
     class Meta:
         abstract = True
         constraints = (
@@ -130,14 +128,6 @@ class Conversion(UserRow):
         '"to":{"currency":"%s","amount":"%s"},"rate":"%s"}',
         *("conversion_id", wire_time("created_at"), "type"),
         *("from_currency", "from_amount", "to_currency", "to_amount", "rate"),
-    )
-    # The id, recorded_at and the mark are the database's: rows are not inserted by the ORM, which names all columns.
-    serving_privileges = (
-        "SELECT",
-        (
-            "INSERT (partner_id, user_id, is_sandbox, conversion_id, created_at, tiebreak, type, from_currency,"
-            " from_amount, to_currency, to_amount, rate, while_inactive)"
-        ),
     )
 
     class Meta:
@@ -293,9 +283,6 @@ class ErasedFile(models.Model):
 
     storage_name = models.CharField(max_length=100, primary_key=True)
 
-    # A trigger inserts, and `erase_due` deletes, as the owner.
-    serving_privileges = ("SELECT",)
-
     def __str__(self) -> str:
         return self.storage_name
 
@@ -309,8 +296,6 @@ class DocumentWithdrawal(models.Model):
     by = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("by"), related_name="+", db_index=False)
     reason = models.CharField(_("reason"), max_length=WITHDRAWAL_REASON_LENGTH)
     created_at = models.DateTimeField(_("withdrawn at"), db_default=Now(), editable=False)
-
-    serving_privileges = ("SELECT", "INSERT")
 
     class Meta:
         verbose_name = _("withdrawal")

@@ -1,15 +1,11 @@
 """The role that the service connects as, which can change neither history, stored conversions nor the schema."""
 
-from collections.abc import Iterator, Mapping
-
 import psycopg
 from django.core.exceptions import ImproperlyConfigured
 from django.db import ProgrammingError, connections, transaction
-from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
-from core.database import privileges
-from core.database.privileges import Privileges
+from core.database import grants
 
 SERVING = "default"
 OWNER = "owner"
@@ -84,54 +80,13 @@ def _create_or_update(role: str) -> None:
 
 
 def grant(role: str) -> int:
-    """Grant the declared privileges and revoke all others; return the number of tables."""
-    connection = connections[OWNER]
-    tables = privileges.declared(connection)
-    with transaction.atomic(using=OWNER), connection.cursor() as cursor:
-        for statement in _statements(role, connection.settings_dict["NAME"], tables):
-            cursor.execute(statement)
-        for function in privileges.declared_functions(cursor):
-            cursor.execute(_compose(f"GRANT EXECUTE ON FUNCTION {function} TO {{}}", role))
-    return len(tables)
-
-
-def _statements(role: str, database: str, tables: Privileges) -> Iterator[str]:
-    yield "REVOKE CREATE ON SCHEMA public FROM PUBLIC"
-    yield _compose("REVOKE ALL ON SCHEMA public FROM {}", role)
-    yield _compose("GRANT USAGE ON SCHEMA public TO {}", role)
-    # Imports copy each batch into a temporary table (transactions/imports/conversions.py).
-    yield _compose("REVOKE ALL ON DATABASE {} FROM PUBLIC, {}", database, role)
-    yield _compose("GRANT CONNECT, TEMPORARY ON DATABASE {} TO {}", database, role)
-    # Revokes privileges on columns too.
-    yield _compose("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {}", role)
-    yield _compose("REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM {}", role)
-    # PUBLIC may by default execute all functions, future ones included.
-    yield _compose("REVOKE ALL ON ALL ROUTINES IN SCHEMA public FROM PUBLIC, {}", role)
-    for kind in ("TABLES", "SEQUENCES", "ROUTINES"):
-        yield _compose(f"ALTER DEFAULT PRIVILEGES REVOKE ALL ON {kind} FROM PUBLIC, {{}}", role)
-        yield _compose(f"ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE ALL ON {kind} FROM PUBLIC, {{}}", role)
-    for table, granted in tables.items():
-        if granted:
-            yield _compose("GRANT " + ", ".join(granted) + " ON {} TO {}", table, role)
-
-
-def differences(connection: BaseDatabaseWrapper, role: str) -> tuple[list[str], list[str]]:
-    """The declared privileges that the role lacks, and those that it has beyond them."""
-    declared = {table: privileges.normalised(listed) for table, listed in privileges.declared(connection).items()}
-    with connection.cursor() as cursor:
-        held = privileges.effective(cursor, role)
-        other = privileges.other_privileges(cursor, role)
-    return _beyond(declared, held), [*_beyond(held, declared), *other]
-
-
-def _beyond(more: Mapping[str, set[str]], less: Mapping[str, set[str]]) -> list[str]:
-    return [
-        f"{privilege} on {table}" for table, some in more.items() for privilege in sorted(some - less.get(table, set()))
-    ]
+    """Grant what config/grants.sql says and revoke all else, as the owner; return the number of tables."""
+    with transaction.atomic(using=OWNER):
+        return grants.grant(connections[OWNER], role)
 
 
 def _require_no_more(role: str) -> None:
-    _, excess = differences(connections[OWNER], role)
+    _, excess = grants.differences(connections[OWNER], role)
     if excess:
         raise ImproperlyConfigured(
             f"The role {role} of DATABASE_URL has further privileges ({', '.join(excess[:3])}): it owns tables or the"

@@ -45,9 +45,6 @@ class OutboxEntry(models.Model):
     transaction_id = models.BigIntegerField(db_default=Func(template="pg_current_xact_id()::text::bigint"))
     transaction_time = models.DateTimeField(db_default=Func(function="transaction_timestamp"))
 
-    # Triggers insert and EventFeed's functions delete, as the owner.
-    serving_privileges = ("SELECT",)
-
     class Meta:
         verbose_name_plural = "outbox entries"
         constraints = (models.CheckConstraint(condition=Q(type__in=EventType.values), name="outbox_type_known"),)
@@ -78,8 +75,6 @@ class Event(models.Model):
         *("event_id", "type", wire_time("created_at"), json_members("data")),
     )
 
-    serving_privileges = ("SELECT",)
-
     class Meta:
         verbose_name = _("event")
         verbose_name_plural = _("events")
@@ -106,10 +101,6 @@ class EventFeed(models.Model):
     purged_position = models.BigIntegerField(db_default=0)
     updated_at = models.DateTimeField(db_default=Now())
     stopped_at = models.DateTimeField(null=True)
-
-    serving_privileges = ("SELECT",)
-    # They alone change feeds: code in the service can add no event, and hide none.
-    serving_functions = ("events_place(bigint, bigint[])", "events_purge(bigint, integer)")
 
     def __str__(self) -> str:
         return f"{self.partner_id}: {self.last_position}"

@@ -74,16 +74,6 @@ class WebhookEndpoint(models.Model):
     # When to make deliveries again (events/webhooks/fan_out.py).
     fan_out_after = models.DateTimeField(db_default=Now(), editable=False)
 
-    serving_privileges = (
-        "SELECT",
-        "INSERT",
-        (
-            "UPDATE (url, types, description, disabled_reason, disabled_at, last_success_at, failing_since,"
-            " failing_days, removed_at, position, fan_out_after)"
-        ),
-        "DELETE",
-    )
-
     class Meta:
         verbose_name = _("webhook")
         verbose_name_plural = _("webhooks")
@@ -129,8 +119,6 @@ class WebhookSecret(models.Model):
     encrypted_secret = models.TextField(editable=False)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     expires_at = models.DateTimeField(null=True)
-
-    serving_privileges = ("SELECT", "INSERT", "UPDATE (encrypted_secret, expires_at)", "DELETE")
 
     def __str__(self) -> str:
         return f"secret of {self.endpoint_id}"
@@ -178,13 +166,6 @@ class WebhookDelivery(models.Model):
     next_attempt_at = models.DateTimeField(_("next attempt"), db_default=Now(), null=True, editable=False)
     leased_until = models.DateTimeField(null=True, editable=False)
     ended_at = models.DateTimeField(_("ended at"), null=True, editable=False)
-
-    serving_privileges = (
-        "SELECT",
-        "INSERT",
-        "UPDATE (state, attempts, attempt_count, next_attempt_at, leased_until, ended_at)",
-        "DELETE",
-    )
 
     class Meta:
         verbose_name = _("webhook delivery")

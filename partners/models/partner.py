@@ -95,9 +95,6 @@ class Partner(models.Model):
     )
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
-    # What setup_database_roles grants the serving role.
-    serving_privileges = ("SELECT", "INSERT", "UPDATE (name, enabled, rate_limit)")
-
     class Meta:
         verbose_name = _("partner")
         verbose_name_plural = _("partners")
@@ -213,13 +210,6 @@ class ApiKey(models.Model):
     revoked_at = models.DateTimeField(_("revoked at"), null=True, editable=False)
     # Accurate to LAST_USED_INTERVAL: a write per request would cost more than the request.
     last_used_at = models.DateTimeField(_("last used at"), null=True, editable=False)
-
-    serving_privileges = (
-        "SELECT",
-        "INSERT",
-        "UPDATE (encrypted_secret, expires_at, revoked_at, last_used_at)",
-        "DELETE",
-    )
 
     class Meta:
         verbose_name = _("API key")

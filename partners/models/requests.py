@@ -22,13 +22,6 @@ class IdempotencyRecord(models.Model):
     location = models.TextField(null=True)  # noqa: DJ001 - no header is not an empty one
     completed_at = models.DateTimeField(db_default=models.Func(function="clock_timestamp"))
 
-    serving_privileges = (
-        "SELECT",
-        "INSERT",
-        "UPDATE (fingerprint, method, path, status, body, location, completed_at)",
-        "DELETE",
-    )
-
     class Meta:
         indexes = (models.Index(fields=("completed_at",), name="idempotency_completed_at"),)
 
@@ -45,8 +38,6 @@ class UsedSignature(models.Model):
     signed_at = models.DateTimeField(help_text="The request's own timestamp.")
     # The canonical path, by which it goes with the user.
     path = models.TextField(db_default="")
-
-    serving_privileges = ("SELECT", "INSERT", "DELETE")
 
     class Meta:
         indexes = (models.Index(fields=("signed_at",), name="used_signature_signed_at"),)
@@ -86,8 +77,6 @@ class SandboxRequest(models.Model):
     replayed = models.BooleanField()
     milliseconds = models.PositiveIntegerField()
     diagnosis = models.JSONField(null=True)
-
-    serving_privileges = ("SELECT", "INSERT", "DELETE")
 
     class Meta:
         verbose_name = _("sandbox request")

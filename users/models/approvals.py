@@ -113,8 +113,6 @@ class ApprovalRule(models.Model):
     condition = models.CharField(_("condition"), max_length=20, choices=Condition)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
-    serving_privileges = ("SELECT",)
-
     class Meta:
         verbose_name = _("approval rule")
         verbose_name_plural = _("approval rules")
@@ -205,19 +203,6 @@ class Proposal(models.Model):
     note = models.CharField(_("note"), max_length=500, blank=True, db_default="", editable=False)
     # What the person saw who proposed it (users/decisions/decision_basis.py).
     basis = models.JSONField(_("basis"), null=True, editable=False)
-
-    # users/sql
-    serving_functions = (
-        "users_is_open(text, timestamptz, timestamptz, timestamptz)",
-        "users_proposal_expiry(timestamptz)",
-        "users_meets(uuid, text)",
-        "users_takes_two(uuid, text)",
-    )
-    serving_privileges = (
-        "SELECT",
-        "INSERT",
-        "UPDATE (state, ended_by_id, note)",
-    )
 
     objects = ProposalQuerySet.as_manager()
 

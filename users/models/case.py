@@ -58,8 +58,6 @@ class Claim(models.Model):
     staff = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("staff"), related_name="claims")
     claimed_at = models.DateTimeField(_("claimed at"), db_default=Now(), editable=False)
 
-    serving_privileges = ("SELECT", "INSERT", "DELETE")
-
     class Meta:
         verbose_name = _("claim")
         verbose_name_plural = _("claims")
@@ -76,8 +74,6 @@ class CaseNote(models.Model):
     staff = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("staff"), related_name="+", db_index=False)
     text = models.CharField(_("text"), max_length=2000)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
-
-    serving_privileges = ("SELECT", "INSERT")
 
     class Meta:
         verbose_name = _("case note")
@@ -135,8 +131,6 @@ class AccessRecord(models.Model):
     request_id = models.CharField(_("request id"), max_length=36, blank=True)
     detail = models.CharField(_("detail"), max_length=500, blank=True)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
-
-    serving_privileges = ("SELECT", "INSERT")
 
     class Meta:
         verbose_name = _("access record")

@@ -273,8 +273,6 @@ class ErasureProposal(models.Model):
     # Who within 30 days made, re-roled or reset both people.
     common_maker = models.TextField(_("common maker"), blank=True, db_default="", editable=False)
 
-    serving_privileges = ("SELECT", "INSERT", "UPDATE (state, ended_by_id, note)")
-
     objects = ErasureProposalQuerySet.as_manager()
 
     class Meta:
@@ -306,8 +304,6 @@ class ProposedErasure(models.Model):
         ErasureProposal, models.PROTECT, verbose_name=_("proposed erasure"), related_name="rows", db_index=False
     )
     user = models.ForeignKey(User, models.PROTECT, verbose_name=_("user"), related_name="+")
-
-    serving_privileges = ("SELECT", "INSERT")
 
     class Meta:
         verbose_name = _("user of a proposed erasure")
@@ -346,8 +342,6 @@ class Erasure(models.Model):
     due_at = models.DateTimeField(_("due since"), null=True, editable=False)
     erased_at = models.DateTimeField(_("erased at"), db_default=Now(), editable=False)
     rows = models.JSONField(_("rows"), db_default=models.Value({}, models.JSONField()), editable=False)
-
-    serving_privileges = ("SELECT",)
 
     class Meta:
         verbose_name = _("erased user")

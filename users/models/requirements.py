@@ -202,9 +202,6 @@ class Requirement(models.Model):
     # When its closure was recorded, by a trigger: the few that are not closed have an index of their own.
     closed_at = models.DateTimeField(_("closed at"), null=True, editable=False)
 
-    serving_privileges = ("SELECT", "INSERT")
-    serving_functions = ("users_requirement_state(uuid)",)
-
     objects = RequirementQuerySet.as_manager()
 
     class Meta:
@@ -242,8 +239,6 @@ class RequirementResponse(models.Model):
     profile_event = models.BigIntegerField(null=True, editable=False)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
-    serving_privileges = ("SELECT", "INSERT (requirement_id, note, context, profile_event, created_at)")
-
     class Meta:
         verbose_name = _("response of the partner")
         verbose_name_plural = _("responses of the partner")
@@ -269,8 +264,6 @@ class RequirementClosure(models.Model):
         StatusChange, models.PROTECT, verbose_name=_("decision"), related_name="+", db_index=False, null=True
     )
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
-
-    serving_privileges = ("SELECT", "INSERT")
 
     class Meta:
         verbose_name = _("closed requirement")

@@ -108,8 +108,6 @@ class Hold(models.Model):
     reason = models.CharField(_("reason"), max_length=HOLD_REASON_LENGTH)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
-    serving_privileges = ("SELECT", "INSERT")
-
     class Meta:
         verbose_name = _("hold")
         verbose_name_plural = _("holds")
@@ -129,8 +127,6 @@ class HoldRelease(models.Model):
     by = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("by"), related_name="+", db_index=False)
     reason = models.CharField(_("reason"), max_length=HOLD_REASON_LENGTH)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
-
-    serving_privileges = ("SELECT", "INSERT")
 
     class Meta:
         verbose_name = _("released hold")

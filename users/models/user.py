@@ -21,7 +21,7 @@ from core.database.wire import json_text, wire_time
 from core.formats.json_rules import has_visible_character
 from partners.models import Partner
 from staff.models import Staff
-from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, basis_is_readable
+from users.models.columns import FOLDED_COLUMNS, basis_is_readable
 from users.models.statuses import ENDED_STATUSES, Status
 from users.models.triggers import STATUS_CHANGE_TRIGGERS, USER_TRIGGERS
 
@@ -99,14 +99,6 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
         *("id", "to_json(external_id)", "status"),
         *(wire_time("created_at"), wire_time("updated_at"), "open_requirements"),
     )
-
-    # The serving role may not update the status, which a trigger moves, nor set the first status and the times.
-    serving_privileges = (
-        "SELECT",
-        f"INSERT (id, partner_id, external_id, {', '.join((*PROFILE_COLUMNS, *FOLDED_COLUMNS))})",
-        f"UPDATE ({', '.join((*PROFILE_COLUMNS, *FOLDED_COLUMNS))})",
-    )
-    serving_functions = ("users_postal_code_fits(text, text, text)",)
 
     class Meta:
         verbose_name = _("user")
@@ -226,8 +218,6 @@ class UserEvent(
         Partner, models.DO_NOTHING, verbose_name=_("partner"), related_name="+", db_constraint=False, db_index=False
     )
 
-    serving_privileges = ("SELECT",)
-
     def __str__(self) -> str:
         return f"{capfirst(self.change)} {self.pgh_id}"
 
@@ -281,15 +271,6 @@ class StatusChange(models.Model):
     )
     is_sandbox = models.BooleanField(_("sandbox"), db_default=False, editable=False)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
-
-    # The id is the database's; the columns that triggers set are here because Django names them.
-    serving_privileges = (
-        "SELECT",
-        (
-            "INSERT (user_id, from_status, to_status, by_id, reason_code, reason, proposal_id, basis,"
-            " waiting_since, partner_id, is_sandbox, created_at, common_maker)"
-        ),
-    )
 
     class Meta:
         verbose_name = _("decision")
