@@ -137,5 +137,5 @@ def verify_second_factor(request: HttpRequest) -> HttpResponse | None:
 def show_once(page: ReadOnlyAdmin, request: HttpRequest, row: Model, **context: Any) -> HttpResponse:
     """The page with a new secret: the response to the POST itself, which no cache keeps (admin_view sends no-store)."""
     opts = row._meta  # noqa: SLF001
-    template = f"admin/partners/{opts.model_name}/issued.html"
+    template = f"admin/{opts.app_label}/{opts.model_name}/issued.html"
     return TemplateResponse(request, template, page.admin_site.each_context(request) | {"opts": opts} | context)
