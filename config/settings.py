@@ -166,7 +166,7 @@ INSTALLED_APPS = [
 # A request passes them in this order; some respond to it.
 MIDDLEWARE = [
     # Responds to /livez, /readyz and /metrics.
-    "config.monitoring.MonitoringMiddleware",
+    "partners.api.middleware.MonitoringMiddleware",
     "partners.api.middleware.RequestMiddleware",
     # Responds to all of /v1.
     "partners.api.middleware.ApiMiddleware",

@@ -19,25 +19,24 @@ from partners import request_log
 from partners.api import idempotency, throttling
 from partners.api.base import Handler, PartnerAPIView
 from partners.api.errors import MethodNotAllowedError, NotFoundError, UnavailableError
-from partners.api.handler import LostResponse
 from partners.api.idempotency import KeyUse
+from partners.api.lost_response import LostResponse
 from partners.api.request import PartnerRequest
 from partners.authentication import diagnosis, keys, signature_authentication
-from partners.authentication.signature_authentication import (
-    BEFORE_THE_KEY,
-    AuthenticationFailure,
-    Caller,
-    SignatureRefusedError,
-)
+from partners.authentication.signature_authentication import AuthenticationFailure, Caller, SignatureRefusedError
 from partners.authentication.signatures import NotUtf8Error
-from partners.models import KEY_PREFIXES, SECRET_PREFIXES, Mode
+from partners.models import SECRET_PREFIXES, Mode
 from sandbox import faults
 from sandbox.faults import Fault
 
 log = structlog.get_logger("sandbox.diagnosis")
 
-# How a sandbox partner's key begins, or the secret that was sent in its place.
-PREFIXES = (KEY_PREFIXES[Mode.SANDBOX], SECRET_PREFIXES[Mode.SANDBOX])
+# Found before the API key is read.
+_BEFORE_THE_KEY = {
+    AuthenticationFailure.MISSING_HEADER,
+    AuthenticationFailure.MALFORMED_TIMESTAMP,
+    AuthenticationFailure.CLOCK_SKEW,
+}
 _EXCHANGED = (
     "X-Api-Key holds a secret: key and secret are exchanged. Send the API key, which begins with psi_test_key_, sign"
     " with the secret, and rotate this one, because it was sent."
@@ -139,7 +138,7 @@ class SandboxMixin(PartnerAPIView):
     def _explained_caller(self, error: SignatureRefusedError) -> Caller | None:
         """The caller of a sandbox key in force within its rate limit. Counts the request."""
         caller = error.caller
-        if error.failure in BEFORE_THE_KEY:
+        if error.failure in _BEFORE_THE_KEY:
             with suppress(DatabaseError, InterfaceError):
                 caller, _ = signature_authentication.find_caller(self.request.key_digest)
         is_explained = caller is not None and caller.is_active and caller.mode is Mode.SANDBOX

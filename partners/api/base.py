@@ -25,8 +25,9 @@ from core.request_context import request_context
 from partners.api import idempotency
 from partners.api.errors import ApiError, MethodNotAllowedError, NotFoundError
 from partners.api.idempotency import Claim, KeyUse
+from partners.api.json import JsonParser
 from partners.api.pagination import LimitPagination
-from partners.api.request import JsonParser, PartnerRequest
+from partners.api.request import PartnerRequest
 from partners.api.response import JsonRenderer, JsonResponse
 from partners.api.throttling import PartnerRateThrottle
 from partners.authentication.signature_authentication import SignatureAuthentication

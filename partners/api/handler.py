@@ -9,22 +9,21 @@ Python's take quadratic time, and an unknown one raises before Django can respon
 
 import re
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import closing
 from typing import Any
 
 import structlog
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
-from django.core.servers.basehttp import ServerHandler
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, connection, reset_queries
-from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from core.streaming import LimitedStreamingResponse
+from partners.api.json import MAX_BODY_BYTES
+from partners.api.lost_response import LostResponse, broken_off
 from partners.api.middleware import is_api_path
-from partners.api.request import MAX_BODY_BYTES
 
 log = structlog.get_logger("partners.api.handler")
 
@@ -69,39 +68,6 @@ class ServiceRequest(WSGIRequest):
         # The rest of a longer chunked body is unread.
         self.body_is_read = len(body) <= MAX_BODY_BYTES
         return body
-
-
-class LostResponse(StreamingHttpResponse):
-    """A response that breaks the connection: it announces a byte more than it sends.
-
-    The server then closes the connection, and a proxy in front the client's: no client takes it for a whole response.
-    It is no failure of the service, and so no line in a log.
-    """
-
-    def __init__(self) -> None:
-        # More pieces than the server keeps in memory (hyper's queue has 16): the head is sent before the body ends
-        # early. A proxy that got no head would send a whole response of its own.
-        pieces = [b" "] * 64
-        super().__init__(iter(pieces), status=502, headers={"Content-Length": str(len(pieces) + 1)})
-
-
-def _broken_off(response: LostResponse, start_response: Any) -> Iterable[bytes]:
-    """The response as it is: granian closes the connection at its early end, without a line in the log.
-
-    wsgiref, Django's development server, would wait for the client's next request, which waits for the last byte; and
-    it logs a 502 as an error. It logs nothing of a connection that the client has closed.
-    """
-    server = getattr(start_response, "__self__", None)
-    if not isinstance(server, ServerHandler):
-        return response
-    server.request_handler.close_connection = True  # type: ignore[attr-defined] # set by Django's handler
-    return _aborted(response)
-
-
-def _aborted(response: LostResponse) -> Iterator[bytes]:
-    with closing(response):
-        yield from response
-    raise ConnectionAbortedError
 
 
 class _Handled(threading.local):
@@ -149,7 +115,7 @@ class ServiceHandler(WSGIHandler):
         """
         response = super().__call__(environ, start_response)
         if isinstance(response, LostResponse):
-            return _broken_off(response, start_response)
+            return broken_off(response, start_response)
         is_streamed = getattr(response, "streaming", False)  # wsgiref wraps files
         if is_streamed and (isinstance(response, LimitedStreamingResponse) or is_api_path(environ["PATH_INFO"])):
             return response

@@ -6,21 +6,26 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 import structlog
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.urls import get_resolver
+from django.urls import get_resolver, resolve
 from django.utils import translation
 
 from core.request_context import request_context
 from partners.api.errors import InternalError
 from partners.api.response import JsonRenderer, JsonResponse
+from partners.models import KEY_PREFIXES, SECRET_PREFIXES, Mode
 from partners.monitoring import metrics
 
 log = structlog.get_logger("partners.request")
 
 API_PREFIX = "/v1"
+MONITORING_PATHS = frozenset({"/livez", "/readyz", "/metrics"})
+# How a sandbox partner's key begins, or the secret that was sent in its place.
+SANDBOX_PREFIXES = (KEY_PREFIXES[Mode.SANDBOX], SECRET_PREFIXES[Mode.SANDBOX])
 
 
 def is_api_path(path: str) -> bool:
@@ -34,6 +39,25 @@ class _Language(threading.local):
 
 
 _language = _Language()
+
+
+class MonitoringMiddleware:
+    """Responds to /livez, /readyz and /metrics (config/monitoring.py) before the other middlewares.
+
+    So there is no log line, and there are no checks of the host name, redirects and sessions.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Handle a request for one of these paths; pass on all others."""
+        if request.path_info not in MONITORING_PATHS:
+            return self.get_response(request)
+        request_context.begin(None)
+        response: HttpResponseBase = resolve(request.path_info).func(request)
+        response.headers["Cache-Control"] = "no-store"
+        return response
 
 
 class RequestMiddleware:
@@ -81,7 +105,10 @@ class ApiMiddleware:
             # This does what Django's resolver does, in a third of the time. UnknownPath is the last pattern.
             patterns, path = get_resolver().url_patterns, request.path_info[1:]
             match = request.resolver_match = next(match for url in patterns if (match := url.resolve(path)))
-            response: HttpResponseBase = match.func(request, *match.args, **match.kwargs)
+            view: Any = match.func
+            if request.META.get("HTTP_X_API_KEY", "").startswith(SANDBOX_PREFIXES):
+                view = view.in_sandbox  # config/urls.py
+            response: HttpResponseBase = view(request, *match.args, **match.kwargs)
         except Exception:
             # Django's response would be a page.
             with suppress(Exception):

@@ -1,28 +1,18 @@
-"""DRF's request with its body, media type and JSON as the contract has them (sections 1 and 2)."""
+"""DRF's request with its body and media type as the contract has them (section 1)."""
 
-import json
 import re
-from collections.abc import Callable, Mapping
 from io import BytesIO
-from typing import IO, Any, NoReturn, cast
+from typing import Any, cast
 
 from django.utils.functional import cached_property
 from rest_framework.parsers import BaseParser
 
-from partners.api.errors import (
-    CONTENT_ENCODING,
-    MALFORMED_JSON,
-    BadRequestError,
-    BodyTooLargeError,
-    UnsupportedMediaTypeError,
-)
+from partners.api.errors import CONTENT_ENCODING, BadRequestError, BodyTooLargeError, UnsupportedMediaTypeError
+from partners.api.json import MAX_BODY_BYTES, JsonObject
 from partners.authentication.signature_authentication import SignedRequest
 
-MAX_BODY_BYTES = 64 * 1024
 _UTF_8 = frozenset({"utf-8", "utf8"})
 _LENGTH = re.compile(r"[0-9]{1,9}", re.ASCII)
-# What Python's parser refuses without a position: strings first, which may contain the same characters.
-_UNPOSITIONED = re.compile(r'"(?:[^"\\]|\\.)*"|(?P<fault>NaN|-?Infinity|[0-9]{4301,})')
 
 
 class PartnerRequest(SignedRequest):
@@ -66,79 +56,7 @@ class PartnerRequest(SignedRequest):
         _ = self.parser
 
     @cached_property
-    def data(self) -> "JsonObject":
+    def data(self) -> JsonObject:
         """The body's JSON object; for DRF an empty body would be an empty object. Raises BadRequestError."""
         parsed: Any = self.parser.parse(BytesIO(self.body_bytes), self.content_type, self.parser_context)
         return cast("JsonObject", parsed)
-
-
-class MalformedJsonError(BadRequestError):
-    """A body that is no JSON in UTF-8. line, column: from 1, in characters; of bytes that are not UTF-8, their first.
-
-    The position only: the parser's own text may quote the body.
-    """
-
-    def __init__(self, text: str, index: int | None) -> None:
-        """index: in the text; None if it is nested too deeply."""
-        self.line = self.column = 0
-        if index is None:
-            super().__init__(f"{MALFORMED_JSON} It is nested too deeply.")
-            return
-        self.line, self.column = text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index)
-        super().__init__(f"{MALFORMED_JSON} See line {self.line}, column {self.column}.")
-
-
-class JsonObject(dict[str, Any]):
-    """A JSON object that remembers repeated names."""
-
-    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
-        super().__init__(pairs)
-        self.repeated: set[str] = set()
-        if len(self) != len(pairs):
-            seen: set[str] = set()
-            for name, _ in pairs:
-                (self.repeated if name in seen else seen).add(name)
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-# orjson can neither report repeated names nor refuse NaN; json.loads would make a decoder for each call.
-_decode: Callable[[str], Any] = json.JSONDecoder(object_pairs_hook=JsonObject, parse_constant=_refuse_constant).decode
-
-
-def parse_object(body: bytes) -> JsonObject:
-    """Parse a JSON object (RFC 8259, in UTF-8, without a byte order mark).
-
-    Raises MalformedJsonError, and BadRequestError for JSON that is no object.
-    """
-    try:
-        text = body.decode()
-    except UnicodeDecodeError as error:
-        valid = body[: error.start].decode()
-        raise MalformedJsonError(valid, len(valid)) from None
-    try:
-        value = _decode(text)
-    except json.JSONDecodeError as error:
-        raise MalformedJsonError(text, error.pos) from None
-    except ValueError:
-        faults = (match.start() for match in _UNPOSITIONED.finditer(text) if match["fault"])
-        raise MalformedJsonError(text, next(faults, 0)) from None
-    except RecursionError:  # endless brackets
-        raise MalformedJsonError(text, None) from None
-    if not isinstance(value, JsonObject):
-        raise BadRequestError("The body must be a JSON object.")
-    return value
-
-
-class JsonParser(BaseParser):
-    """The parser of every body."""
-
-    media_type = "application/json"
-
-    def parse(
-        self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
-    ) -> JsonObject:
-        """Raises BadRequestError."""
-        return parse_object(stream.read())

@@ -51,14 +51,6 @@ class AuthenticationFailure(StrEnum):
     REPLAY = "replay"
 
 
-# Found before the API key is read.
-BEFORE_THE_KEY = {
-    AuthenticationFailure.MISSING_HEADER,
-    AuthenticationFailure.MALFORMED_TIMESTAMP,
-    AuthenticationFailure.CLOCK_SKEW,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Caller:
     """A request's API key and its partner. is_active: whether the key is in force and the partner enabled.

@@ -6,8 +6,9 @@ from partners.api.request import PartnerRequest
 from sandbox.serializers import NoFieldsSerializer
 from sandbox.simulations.decisions import simulate_closing, simulate_requirement
 from sandbox.simulations.status import SandboxUserView
+from users.api.paths import check_requirement
 from users.api.requirement_serializers import SimulatedRequirementSerializer
-from users.api.requirements import check_path, find_requirement, shown
+from users.api.requirements import find_requirement, shown
 
 
 class SimulatedRequirements(SandboxUserView):
@@ -32,7 +33,7 @@ class SimulatedClosing(SandboxUserView):
     def post(self, request: PartnerRequest, external_id: str, requirement_id: str) -> HttpResponse:
         with self.once() as claim:
             if claim.is_new:
-                check_path(external_id, requirement_id)
+                check_requirement(external_id, requirement_id)
                 requirement = find_requirement(self.get_user(external_id).pk, requirement_id)
                 self.validated()
                 simulate_closing(requirement=requirement, request_id=request.request_id)

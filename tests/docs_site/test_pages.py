@@ -13,8 +13,8 @@ from config.description import openapi_json
 from docs_site.conf import changelog, example_files
 from events import retention
 from partners.api import errors, idempotency
+from partners.api.json import MAX_BODY_BYTES
 from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT
-from partners.api.request import MAX_BODY_BYTES
 from partners.models import KEY_PREFIXES, SECRET_PREFIXES
 from sandbox.faults import SLOW_SECONDS, Fault
 from tests import factories

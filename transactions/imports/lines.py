@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 
 from core.formats.rfc_3339 import parse_timestamp
 from partners.api.errors import NAME_LENGTH_IN_ERRORS, BadRequestError
-from partners.api.request import JsonObject, MalformedJsonError, parse_object
+from partners.api.json import JsonObject, MalformedJsonError, parse_object
 from transactions.models import CONVERSION_ID_PATTERN, CURRENCY_PATTERN
 from users.profile.field_rules import external_id
 

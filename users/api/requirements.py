@@ -4,13 +4,12 @@ from uuid import UUID
 
 from django.http import HttpResponse
 
-from core.formats.uuids import is_uuid
 from partners.api.base import PartnerAPIView
-from partners.api.errors import BadRequestError, FieldError, NotFoundError
+from partners.api.errors import NotFoundError
 from partners.api.request import PartnerRequest
 from users import queries
+from users.api.paths import check_requirement, found
 from users.api.requirement_serializers import RequirementNoteSerializer, RequirementSerializer
-from users.api.views import external_id_errors, found
 from users.models import Requirement
 from users.queries import StoredUser
 from users.requirements import requirements
@@ -24,7 +23,7 @@ class RequirementResponses(PartnerAPIView):
 
     def post(self, request: PartnerRequest, external_id: str, requirement_id: str) -> HttpResponse:
         with self.once() as claim:
-            check_path(external_id, requirement_id)
+            check_requirement(external_id, requirement_id)
             rows = claim.send(queries.lock(request.user.partner_id, external_id))
             if claim.is_new:
                 user = StoredUser.of(found(rows)).summary
@@ -33,15 +32,6 @@ class RequirementResponses(PartnerAPIView):
                 requirements.respond(requirement=requirement, user_status=user.status, note=note)
                 claim.respond(200, shown(requirement))
         return claim.response
-
-
-def check_path(external_id: str, requirement_id: str) -> None:
-    """Raise BadRequestError where a part of the path is not valid."""
-    field_errors = external_id_errors(external_id)
-    if not is_uuid(requirement_id):
-        field_errors.append(FieldError("requirementId", "Must be a UUID.", "format"))
-    if field_errors:
-        raise BadRequestError(field_errors=field_errors)
 
 
 def find_requirement(user_id: UUID | str, requirement_id: str) -> Requirement:

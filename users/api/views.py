@@ -1,22 +1,20 @@
 """Create, update and read a user: contract, section 9."""
 
-from collections.abc import Sequence
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 
 from core.database.query import Query
-from core.database.statements import Row, T
+from core.database.statements import Row
 from partners.api.base import PartnerAPIView
-from partners.api.errors import BadRequestError, ConflictError, FieldError, NotFoundError
+from partners.api.errors import ConflictError
 from partners.api.request import PartnerRequest
 from partners.authentication.signatures import canonical_path
 from users import queries
 from users import updates as profile
 from users.api.pagination import UserPagination
+from users.api.paths import check_external_id, found
 from users.api.serializers import CREATE, NEW_USER, UPDATE, USER
-from users.profile import field_rules
 from users.queries import StoredUser, UserSummary
 from users.requirements.requirements import with_requirements
 
@@ -71,25 +69,3 @@ class UserItem(PartnerAPIView):
                 user = profile.update_user(user=stored, profile=changed, columns=columns)
                 claim.respond(200, USER.to_representation(user))
         return claim.response
-
-
-def check_external_id(external_id: str) -> None:
-    """Raise BadRequestError where the externalId of a path is not valid."""
-    if field_errors := external_id_errors(external_id):
-        raise BadRequestError(field_errors=field_errors)
-
-
-def external_id_errors(external_id: str) -> list[FieldError]:
-    """The errors of the externalId in a path, if any."""
-    try:
-        field_rules.external_id(external_id)
-    except ValidationError as error:
-        return [FieldError("externalId", str(error.message), error.code or "format")]
-    return []
-
-
-def found(users: Sequence[T]) -> T:
-    """The user that a query has found. Raises NotFoundError, whether or not another partner has one."""
-    if not users:
-        raise NotFoundError("User not found.")
-    return users[0]
