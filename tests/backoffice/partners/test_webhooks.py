@@ -43,7 +43,7 @@ def manager(db: None) -> Client:
 
 
 def page_of(row: Partner | WebhookEndpoint | WebhookDelivery) -> str:
-    return f"/admin/events/{row._meta.model_name}/{row.pk}/change/"
+    return f"/admin/{row._meta.app_label}/{row._meta.model_name}/{row.pk}/change/"
 
 
 def url(action: str, endpoint: WebhookEndpoint) -> str:
