@@ -73,7 +73,8 @@ def stored(partner: Partner) -> set[str]:
 def held_up(partner: Partner, conversion_id: str) -> Iterator[psycopg.Connection[Any]]:
     """Keeps imports of this conversion waiting inside their transaction, until the block ends or rolls back."""
     user = User.objects.get(partner=partner)
-    fields = columns_of(ConversionFactory, user=user, conversion_id=conversion_id)
+    # One with CAD would keep all imports of the partner with CAD waiting (transactions_mark_threshold).
+    fields = columns_of(ConversionFactory, user=user, conversion_id=conversion_id, from_currency="EUR")
     fields |= {"partner": partner.pk, "user": user.pk}
     columns = ", ".join(f"{name}_id" if name in {"partner", "user"} else name for name in fields)
     places = ", ".join(["%s"] * len(fields))
