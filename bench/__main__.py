@@ -23,6 +23,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.error import URLError
@@ -170,8 +171,9 @@ class Side:
         """Return what the reads ask for, once all events are in the feed. Raises BenchError if there is too little."""
         pages = list(self.pages("/v1/users", 25))
         users = [f"/v1/users/{quote(one['externalId'], safe='')}" for _, page in pages for one in page["items"]]
-        lists = [list(self.pages(f"{user}/transactions", 100)) for user in users[:20]]
-        deep = [target for found in lists for target, _ in found[1:]]
+        # The newest users have no conversions.
+        lists = (list(self.pages(f"{user}/transactions", 100)) for user in users)
+        deep = [target for found in islice((one for one in lists if len(one) > 1), 20) for target, _ in found[1:]]
         if not deep:
             raise BenchError("No list has more than 100 conversions: increase --conversions.")
         events: list[str] = []

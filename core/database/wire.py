@@ -12,12 +12,12 @@ def json_text(template: str, *values: str) -> str:
     template: the JSON without white space, and `%s` for each value. values: SQL, none of it null. `to_json(…)` puts a
     text in quotes and escapes it; one whose characters a constraint limits needs only the quotes.
     """
-    pieces = zip(template.split("%s"), (*values, "''"), strict=True)
-    arguments = ", ".join(f"'{piece}', {value}" for piece, value in pieces)
-    return f"concat({arguments})"
+    first, *pieces = template.split("%s")
+    following = "".join(f" || {value}::text || '{piece}'" for value, piece in zip(values, pieces, strict=True))
+    return f"('{first}'{following})"
 
 
 def json_members(column: str) -> str:
     """The SQL of the same for a jsonb object, whose values are no objects or lists."""
-    members = f"string_agg({json_text('%s:%s', 'to_json(key)', 'value')}, ',')"
+    members = f"COALESCE(string_agg({json_text('%s:%s', 'to_json(key)', 'value')}, ','), '')"
     return f"(SELECT {json_text('{%s}', members)} FROM jsonb_each({column}))"
