@@ -23,7 +23,6 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.error import URLError
@@ -170,10 +169,15 @@ class Side:
     def read_targets(self) -> dict[str, list[str]]:
         """Return what the reads ask for, once all events are in the feed. Raises BenchError if there is too little."""
         pages = list(self.pages("/v1/users", 25))
-        users = [f"/v1/users/{quote(one['externalId'], safe='')}" for _, page in pages for one in page["items"]]
-        # The newest users have no conversions.
-        lists = (list(self.pages(f"{user}/transactions", 100)) for user in users)
-        deep = [target for found in islice((one for one in lists if len(one) > 1), 20) for target, _ in found[1:]]
+        statuses = {
+            f"/v1/users/{quote(one['externalId'], safe='')}": one["status"]
+            for _, page in pages
+            for one in page["items"]
+        }
+        # The others have no conversions, or fewer.
+        active = [user for user, status in statuses.items() if status == "active"]
+        lists = [list(self.pages(f"{user}/transactions", 100)) for user in active[:20]]
+        deep = [target for found in lists for target, _ in found[1:]]
         if not deep:
             raise BenchError("No list has more than 100 conversions: increase --conversions.")
         events: list[str] = []
@@ -181,8 +185,14 @@ class Side:
             while not events or len(events) < len(list(self.pages("/v1/events", 100))):
                 events = [target for target, page in self.pages("/v1/events", 100) if page["items"]]
                 time.sleep(2)
-        listed = [f"{user}/transactions?limit=25" for user in users]
-        return {"list": listed, "list_deep": deep, "users": [one for one, _ in pages], "events": events, "get": users}
+        listed = [f"{user}/transactions?limit=25" for user in active]
+        return {
+            "list": listed,
+            "list_deep": deep,
+            "users": [one for one, _ in pages],
+            "events": events,
+            "get": [*statuses],
+        }
 
     def headers(self, method: str, target: str, body: bytes) -> dict[str, str]:
         """Return the headers of a request that is signed now, a write under a new key."""

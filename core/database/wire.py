@@ -15,9 +15,3 @@ def json_text(template: str, *values: str) -> str:
     first, *pieces = template.split("%s")
     following = "".join(f" || {value}::text || '{piece}'" for value, piece in zip(values, pieces, strict=True))
     return f"('{first}'{following})"
-
-
-def json_members(column: str) -> str:
-    """The SQL of the same for a jsonb object, whose values are no objects or lists."""
-    members = f"COALESCE(string_agg({json_text('%s:%s', 'to_json(key)', 'value')}, ','), '')"
-    return f"(SELECT {json_text('{%s}', members)} FROM jsonb_each({column}))"

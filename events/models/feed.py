@@ -10,7 +10,7 @@ from django.db.models import Func, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from core.database.wire import json_members, json_text, wire_time
+from core.database.wire import json_text, wire_time
 from partners.models.partner import Partner
 
 
@@ -69,10 +69,10 @@ class Event(models.Model):
     data = models.JSONField(_("data"))
     position = models.BigIntegerField(_("position"))
 
-    # The item of the feed.
+    # The item of the feed; jsonb is written with white space.
     wire = json_text(
         '{"eventId":"%s","type":"%s","createdAt":"%s","data":%s}',
-        *("event_id", "type", wire_time("created_at"), json_members("data")),
+        *("event_id", "type", wire_time("created_at"), "data"),
     )
 
     class Meta:

@@ -1,6 +1,5 @@
 """The items of lists, which PostgreSQL writes, are byte for byte what Python makes of the rows: contract, section 6."""
 
-import json
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
@@ -12,7 +11,7 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.database.wire import json_members, json_text, wire_time
+from core.database.wire import json_text, wire_time
 from core.formats.rfc_3339 import format_timestamp
 from events.models import Event
 from partners.api.lists import MAX_LIMIT
@@ -173,14 +172,6 @@ def written(expression: str, value: str) -> str:
 @given(text=TEXT)
 def test_a_text_is_escaped_as_orjson_does(db: None, text: str) -> None:
     assert written(json_text('{"a":%s}', "to_json(%s::text)"), text) == orjson.dumps({"a": text}).decode()
-
-
-@ANY_FIXTURE
-@given(members=st.dictionaries(TEXT, TEXT | st.none() | st.booleans() | st.integers(-(2**53), 2**53)))
-def test_an_object_has_no_white_space(db: None, members: dict[str, Any]) -> None:
-    found = written(json_members("%s::jsonb"), json.dumps(members))
-    assert orjson.dumps(orjson.loads(found)).decode() == found
-    assert orjson.loads(found) == members
 
 
 @ANY_FIXTURE
