@@ -52,7 +52,7 @@ def _of(operation: Operation, made: set[str]) -> Iterator[str]:
     elif isinstance(operation, migrations.AddField):
         yield from _of_field(operation.field)
     elif not isinstance(operation, SHORT):
-        yield 'is not on the list of short operations: see docs/how-to/a-migration.md'
+        yield "is not on the list of short operations: see docs/how-to/a-migration.md"
 
 
 def _of_sql(operation: migrations.RunSQL) -> Iterator[str]:
