@@ -20,10 +20,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 from django.views.decorators.http import require_safe
 
-from backoffice.list_urls import ASKED as ASKED_LIST
-from backoffice.list_urls import DECISIONS, QUEUE
 from backoffice.lists.bounded_lists import MAX_COUNT, bounded_count, count_text
 from backoffice.lists.cells import labelled
+from backoffice.lists.pages import ASKED as ASKED_LIST
+from backoffice.lists.pages import DECISIONS, QUEUE
 from backoffice.lists.waiting_time import AgeState, limits
 from backoffice.users.user_filters import OVERDUE, TO_DECIDE
 from users.cases import claims

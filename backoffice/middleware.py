@@ -1,7 +1,8 @@
 """Middlewares: the Content-Security-Policy of each path (docs/security.md), the time zone of the back office, and pages
-of users who are erased meanwhile.
+of users who are erased meanwhile; and the page of an error.
 """
 
+import sys
 from collections.abc import Callable
 from http import HTTPStatus
 from uuid import UUID
@@ -12,13 +13,17 @@ from django.contrib import admin
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.template import loader
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.views import defaults
 
 from core.database import errors
 from users.models import Erasure, User
 from users.records.erasures import erased_text
 
+# The value of Retry-After while the database cannot be reached.
+RETRY_SECONDS = 2
 HEADER = "Content-Security-Policy"
 Policy = dict[str, str]
 
@@ -101,3 +106,12 @@ class ErasedUserMiddleware:
         if is_gone:
             raise Http404 from exception
         return None
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Django's handler500; called while the exception is handled, and not under /v1."""
+    failure = sys.exc_info()[1]
+    if failure is None or not errors.is_unreachable(failure):
+        return defaults.server_error(request)
+    page = loader.get_template("503.html").render()
+    return HttpResponse(page, status=HTTPStatus.SERVICE_UNAVAILABLE, headers={"Retry-After": str(RETRY_SECONDS)})

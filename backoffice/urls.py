@@ -6,58 +6,46 @@ from django.contrib import admin
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, re_path
 
-from backoffice.case import requirement_views as requirements
-from backoffice.case import views as case
-from backoffice.case.actions import CaseAction
+from backoffice import records
+from backoffice.case import acts
 from backoffice.exports import views as exports
+from backoffice.exports.views import HISTORY_LISTS
 from backoffice.landing import landing
-from backoffice.records import erasures
-from backoffice.records import views as record_views
-
-_staff = admin.site.admin_view
 
 
-def _act(action: type[CaseAction]) -> Callable[..., HttpResponseBase]:
-    return _staff(action.as_view())
+def _page(route: str, view: Callable[..., HttpResponseBase], name: str) -> URLPattern:
+    return path(route, admin.site.admin_view(view), name=f"backoffice_{name}")
 
+
+_CASE = "cases/<uuid:user_id>/"
 
 urlpatterns: list[URLPattern] = [
-    path("", _staff(landing), name="backoffice_landing"),
-    path("cases/next/", _staff(case.next_case), name="backoffice_next"),
-    path("cases/<uuid:user_id>/claim/", _act(case.Claim), name="backoffice_claim"),
-    path("cases/<uuid:user_id>/release/", _act(case.Release), name="backoffice_release"),
-    path("cases/<uuid:user_id>/", _staff(case.case), name="backoffice_case"),
-    path("cases/<uuid:user_id>/decide/", _act(case.Decide), name="backoffice_decide"),
-    path(
-        "cases/<uuid:user_id>/proposal/approve/",
-        _act(case.ApproveProposal),
-        name="backoffice_approve_proposal",
-    ),
-    path(
-        "cases/<uuid:user_id>/proposal/decline/",
-        _act(case.DeclineProposal),
-        name="backoffice_decline_proposal",
-    ),
-    path("cases/<uuid:user_id>/ask/", _act(requirements.Ask), name="backoffice_ask"),
-    path(
-        "cases/<uuid:user_id>/requirement/close/",
-        _act(requirements.CloseRequirement),
-        name="backoffice_close_requirement",
-    ),
-    path("cases/<uuid:user_id>/note/", _act(case.AddNote), name="backoffice_note"),
-    path("cases/<uuid:user_id>/evidence/", _staff(exports.export_evidence_pack), name="backoffice_evidence"),
-    path("cases/<uuid:user_id>/copy/", _staff(exports.export_person_copy), name="backoffice_person_copy"),
-    path("cases/<uuid:user_id>/hold/", _act(record_views.PlaceHold), name="backoffice_hold"),
-    path("cases/<uuid:user_id>/hold/release/", _act(record_views.ReleaseHold), name="backoffice_release_hold"),
-    path("records/", _staff(erasures.records), name="backoffice_records"),
-    path("records/due.csv", _staff(erasures.due_list), name="backoffice_due_list"),
-    path("records/propose/", _staff(erasures.propose), name="backoffice_propose_erasure"),
-    path("records/<uuid:erasure_id>/approve/", _staff(erasures.approve), name="backoffice_approve_erasure"),
-    path("records/<uuid:erasure_id>/decline/", _staff(erasures.decline), name="backoffice_decline_erasure"),
-    path("exports/", _staff(exports.exports), name="backoffice_exports"),
-    path("exports/packs/", _staff(exports.export_evidence_packs), name="backoffice_evidence_packs"),
+    _page("", landing, "landing"),
+    _page("cases/next/", acts.next_case, "next"),
+    _page(_CASE, acts.case, "case"),
+    _page(f"{_CASE}claim/", acts.claim, "claim"),
+    _page(f"{_CASE}release/", acts.release, "release"),
+    _page(f"{_CASE}decide/", acts.decide, "decide"),
+    _page(f"{_CASE}proposal/approve/", acts.approve_proposal, "approve_proposal"),
+    _page(f"{_CASE}proposal/decline/", acts.decline_proposal, "decline_proposal"),
+    _page(f"{_CASE}ask/", acts.ask, "ask"),
+    _page(f"{_CASE}requirement/close/", acts.close_requirement, "close_requirement"),
+    _page(f"{_CASE}note/", acts.add_note, "note"),
+    _page(f"{_CASE}evidence/", exports.export_evidence_pack, "evidence"),
+    _page(f"{_CASE}copy/", exports.export_person_copy, "person_copy"),
+    _page(f"{_CASE}hold/", acts.place_hold, "hold"),
+    _page(f"{_CASE}hold/release/", acts.release_hold, "release_hold"),
+    _page("records/", records.records, "records"),
+    _page("records/due.csv", records.due_list, "due_list"),
+    _page("records/propose/", records.propose, "propose_erasure"),
+    _page("records/<uuid:erasure_id>/approve/", records.approve, "approve_erasure"),
+    _page("records/<uuid:erasure_id>/decline/", records.decline, "decline_erasure"),
+    _page("exports/", exports.exports, "exports"),
+    _page("exports/packs/", exports.export_evidence_packs, "evidence_packs"),
+    *(_page(f"exports/{name}.csv", view, f"export_{name}") for name, view in HISTORY_LISTS.items()),
     re_path(
-        r"^exports/(?P<name>decisions|access-log)\.csv$", _staff(exports.history_list), name="backoffice_history_list"
+        r"^exports/users\.(?P<extension>csv|ndjson)$",
+        admin.site.admin_view(exports.user_list),
+        name="backoffice_user_list",
     ),
-    re_path(r"^exports/users\.(?P<extension>csv|ndjson)$", _staff(exports.user_list), name="backoffice_user_list"),
 ]

@@ -28,7 +28,7 @@ from users.api.views import UserCollection, UserItem
 
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
-handler500 = "backoffice.errors.server_error"
+handler500 = "backoffice.middleware.server_error"
 # allauth's.
 handler429 = "staff.login.lock_out.too_many_requests"
 

@@ -1,7 +1,9 @@
 """The audit log: who did what to what, in one list, and as CSV."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.contrib import admin
 from django.contrib.admin.views.main import SEARCH_VAR
@@ -11,7 +13,6 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path, reverse
-from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
@@ -26,15 +27,19 @@ from backoffice.audit.entries import (
     newest_first,
     of_external_id,
 )
-from backoffice.audit.objects import About, objects_of
-from backoffice.exports import downloads, spreadsheets
-from backoffice.lists.cells import brief, icon_and_text, moment
+from backoffice.exports import downloads
+from backoffice.lists.cells import brief, icon_and_text, moment, short_id, user_link
 from backoffice.lists.filters import SinceFilter, UntilFilter
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.users.user_filters import users_found, warn_of_cut
 from core import audit
 from core.models import ActorKind, AuditEntry
+from events.models import WebhookEndpoint
+from partners.models import ApiKey, Partner
 from staff.login.reauthentication import require_fresh_factor
+from staff.models import Staff
+from transactions.models import Document
+from users.models import Status, User
 
 _ICONS = {ActorKind.STAFF: "person", ActorKind.OPERATOR: "terminal", ActorKind.PARTNER: "handshake", "": "settings"}
 _BY_ITSELF = _("The service, or somebody unknown")
@@ -133,12 +138,8 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         entries = self.get_changelist_instance(request).get_queryset(request)
         filters = ", ".join("search" if name == SEARCH_VAR else f"{name} {value}" for name, value in given.items())
         audit.record(AuditEntry.EXPORTED, detail={"filters": filters or None})
-        return downloads.download(
-            request,
-            lambda: downloads.in_chunks(spreadsheets.csv_file(_HEADINGS, _cells(entries))),
-            name=f"audit-log-{timezone.now():%Y%m%d-%H%M%S}.csv",
-            content_type=spreadsheets.CONTENT_TYPE,
-            cut_off=spreadsheets.CUT_OFF,
+        return downloads.send_lines(
+            request, "audit-log", lambda: downloads.csv_file(_HEADINGS, map(_cells, newest_first(entries)))
         )
 
     def matching(self, request: HttpRequest, term: str) -> Q:
@@ -190,7 +191,58 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 _HEADINGS = ("at", "kind", "actor", "action", "object", "detail")
 
 
-def _cells(entries: QuerySet[AuditEntry]) -> Iterator[tuple[Any, ...]]:
-    for one in newest_first(entries):
-        detail = "; ".join(detail_lines(one))
-        yield one.at, one.actor_kind, one.actor, one.action, one.object, detail
+def _cells(entry: AuditEntry) -> tuple[Any, ...]:
+    return entry.at, entry.actor_kind, entry.actor, entry.action, entry.object, "; ".join(detail_lines(entry))
+
+
+# What lines are about, by name and with a link, for a page of them at once
+
+
+class About(NamedTuple):
+    """A cell. is_user: whether it names a user with the external ID and the partner."""
+
+    cell: str
+    is_user: bool = False
+
+
+def objects_of(request: HttpRequest, entries: Collection[AuditEntry]) -> Mapping[str, About]:
+    """The cells of the objects of these lines, by object: at most six statements, of what the reader may see."""
+    objects = {entry.object for entry in entries if entry.object}
+    cells = {text: About(short_id(text) if _uuid(text) else _move(text)) for text in objects}
+    for permission, found in (
+        ("staff.view_staff", _rows(Staff, "username", objects)),
+        ("partners.view_partner", _rows(Partner, "slug", objects)),
+        ("partners.view_apikey", _rows(ApiKey, "prefix", objects)),
+        ("events.view_webhookendpoint", _rows(WebhookEndpoint, "pk", objects)),
+        ("transactions.view_document", _rows(Document, "document_id", objects)),
+    ):
+        if request.user.has_perm(permission):
+            cells |= {text: About(cell) for text, cell in found}
+    if request.user.has_perm("users.view_user"):
+        users = User.objects.select_related("partner").in_bulk([pk for text in objects if (pk := _uuid(text))])
+        cells |= {str(pk): About(user_link(user), is_user=True) for pk, user in users.items()}
+    return cells
+
+
+def _rows(model: Any, column: str, objects: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Those of the objects that are rows of a model with a page of its own."""
+    is_id = model._meta.get_field(column).get_internal_type() == "UUIDField" if column != "pk" else True  # noqa: SLF001
+    values = [pk for text in objects if (pk := _uuid(text))] if is_id else list(objects)
+    if not values:
+        return
+    for row in model.objects.filter(**{f"{column}__in": values}):
+        text = str(getattr(row, column))
+        url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=(row.pk,))  # noqa: SLF001
+        yield text, short_id(text, url=url) if is_id else format_html('<a class="bo-link" href="{}">{}</a>', url, text)
+
+
+def _move(text: str) -> str:
+    """A move that an approval rule is about, in words; any other text as it is."""
+    statuses = text.split(" → ")
+    return " → ".join(str(Status(one).label) for one in statuses) if set(statuses) <= set(Status) else text
+
+
+def _uuid(text: str) -> UUID | None:
+    with suppress(ValueError):
+        return UUID(text)
+    return None

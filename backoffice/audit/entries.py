@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from backoffice.exports.records import in_batches
 from backoffice.lists.cells import labelled
 from core.audit import ACTIONS, COLUMNS
 from core.models import EXTERNAL_ID, AuditEntry
@@ -21,7 +22,6 @@ from users.models import ProposalState, RequirementCode, User
 from users.models.case import detail_in_words
 from users.profile.labels import LABELS, display_moment
 
-BATCH_SIZE = 1_000
 # The lines of each kind that a search finds.
 MAX_FOUND = 1_000
 # Columns whose name alone would not say what they are, or that no tracked model has.
@@ -143,15 +143,8 @@ def newest_first_about(entries: QuerySet[AuditEntry], name: str) -> Iterator[Aud
 
 
 def newest_first(entries: QuerySet[AuditEntry]) -> Iterator[AuditEntry]:
-    """All of these lines, read in batches: no statement takes long, and few are in memory."""
-    rows = entries.order_by("-at", "-id")
-    batch = list(rows[:BATCH_SIZE])
-    while batch:
-        yield from batch
-        last = batch[-1]
-        # A range of the index; of two lines with one time, the id decides.
-        older = rows.filter(at__lte=last.at).exclude(at=last.at, id__gte=last.pk)
-        batch = list(older[:BATCH_SIZE]) if len(batch) == BATCH_SIZE else []
+    """All of these lines, read in batches."""
+    return in_batches(entries, "at", newest_first=True)
 
 
 def _change(name: str, before: Any, after: Any) -> str:

@@ -37,9 +37,9 @@ class DecisionForm(forms.Form):
     note = _note(compliance.REASON_LENGTH, required=False)
 
     def __init__(
-        self, *, present: Status, to_status: Status, data: Mapping[str, Any] | None = None, asks_note: bool = False
+        self, data: Mapping[str, Any] | None = None, *, present: Status, to_status: str, asks_note: bool = False
     ) -> None:
-        super().__init__(data, auto_id=f"decide-{to_status.value}-%s")
+        super().__init__(data, auto_id=f"decide-{to_status}-%s")
         self.to_status = to_status
         self._reasons = {reason.code: reason for reason in reasons_for(present, to_status)}
         self.fields["reason_code"].choices = [(code, reason.label) for code, reason in self._reasons.items()]  # type: ignore[attr-defined]
@@ -152,11 +152,11 @@ def moves(
     for to_status in compliance.allowed_moves(present):
         if to_status == proposed:
             continue
-        was_refused = refused is not None and refused.to_status is to_status
+        was_refused = refused is not None and refused.to_status == to_status
         # A new form: the user's status, and with it the reasons, may have changed since.
         data = refused.data if refused and was_refused else None
         asks_note = approval_needs_note and to_status is Status.ACTIVE
-        form = DecisionForm(present=present, to_status=to_status, data=data, asks_note=asks_note)
+        form = DecisionForm(data, present=present, to_status=to_status, asks_note=asks_note)
         buttons = _PROPOSALS if to_status in two_person_moves else _BUTTONS
         # A proposal may wait for the partner together with the case.
         blocking_reason = "" if to_status in two_person_moves else compliance.blocking_reason(user, to_status)

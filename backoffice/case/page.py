@@ -14,21 +14,20 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from backoffice.access import staff_of
-from backoffice.case.forms import NoteForm, moves
-from backoffice.case.proposal_panel import panel_of
-from backoffice.case.requirement_forms import AskForm, ask_templates, confirmation, preview
-from backoffice.case.requirement_panel import requirements_of
+from backoffice.case.forms import ApproveForm, DeclineForm, NoteForm, moves
+from backoffice.case.requirements import AskForm, ask_templates, confirmation, preview, requirements_of
 from backoffice.case.timeline import MAX_SHOWN, MORE, SHOWN, timeline
-from backoffice.list_urls import QUEUE, url_for
+from backoffice.lists.pages import QUEUE, url_for
 from backoffice.lists.waiting_time import age_of
 from staff.models import Staff
 from transactions.models import Conversion, Document
-from users.decisions import compliance
-from users.decisions.approval_rules import approvals_of
-from users.decisions.changes import Changes, FieldChange, version_of
-from users.decisions.decision_basis import snapshot_for
+from users.decisions import compliance, proposals
+from users.decisions.approval_rules import approvals_of, pair_of
+from users.decisions.changes import Changes, FieldChange, differences, version_of
+from users.decisions.decision_basis import Snapshot, flag_in_words, snapshot_for
+from users.decisions.reasons import common_maker_note, label_of, note_of
 from users.decisions.risk_flags import approval_needs_note
-from users.models import Claim, Status, User
+from users.models import Claim, Proposal, ProposalState, Status, User, UserEvent
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.profile.labels import GROUPS, LABELS, display_birth_date, display_province, display_value
 from users.requirements import requirements
@@ -41,7 +40,7 @@ def case_context(request: HttpRequest, user: User, *, refusal: object = None, **
     """Return the page's context. refusal: why what was sent was refused.
 
     sent: the invalid or refused form to show again, as `form` (of a decision), `note_form`, `approve`, `decline`,
-    `close` (with the requirement's id) or `ask`, which may also be valid: with `is_confirmed` it shows its second step.
+    `close` or `ask`, which may also be valid: with `is_confirmed` it shows its second step.
     """
     reader = staff_of(request)
     sees_identity = reader.has_perm(IDENTITY_PERMISSION)
@@ -70,13 +69,15 @@ def _decision_context(user: User, reader: Staff, sent: Mapping[str, Any], *, is_
     approvals = approvals_of(user)
     snapshot = snapshot_for(reader, user)
     asked = requirements_of(user, reader, close=sent.get("close"))
-    seen = {change for one in asked for answer in one.responses for change in answer.fields if change.is_difference}
+    seen = {
+        change for one in asked for answer in one["responses"] for change in answer["fields"] if change.is_difference
+    }
     panel = panel_of(user, reader, snapshot, sent, is_open=is_open) if approvals.is_proposed else None
     present = list(
         moves(
             user,
             two_person_moves=approvals.two_person_moves,
-            proposed=panel.proposal.to_status if panel and panel.proposal.is_open else "",
+            proposed=panel["proposal"].to_status if panel and panel["proposal"].is_open else "",
             refused=sent.get("form"),
             is_open=is_open,
             approval_needs_note=approval_needs_note([flag.code for flag in snapshot.risk_flags]),
@@ -138,6 +139,60 @@ def _ask_context(request: HttpRequest, user: User, sent: Mapping[str, Any], *, i
         context["ask_preview"] = preview(sent["ask"])
         context["ask_confirmed"] = confirmation(sent["ask"], user=user, staff=staff_of(request))
     return context
+
+
+def panel_of(
+    user: User, reader: Staff, snapshot: Snapshot, sent: Mapping[str, Any], *, is_open: bool
+) -> dict[str, Any] | None:
+    """The proposal that waits, or ended without anybody's act, and whether the reader may approve it.
+
+    sent: may have a refused form to show again, `approve` in an open dialog if is_open, or `decline`.
+    """
+    proposal = proposals.current(user)
+    if proposal is None:
+        return None
+    changes: list[FieldChange] = []
+    if proposal.present_state == ProposalState.OVERTAKEN:
+        then: Any = UserEvent.objects.filter(pgh_obj=user, updated_at=proposal.user_updated_at).first()
+        changes = list(differences(then, user, sees_identity=reader.has_perm(IDENTITY_PERMISSION))) if then else []
+    panel: dict[str, Any] = {
+        "proposal": proposal,
+        "move": f"{Status(proposal.from_status).label} → {Status(proposal.to_status).label}",
+        "reason_label": label_of(proposal.reason_code),
+        # Empty where the reason is the code's text alone.
+        "note": note_of(proposal),
+        # Of the profile since.
+        "changes": changes,
+        "approve": sent.get("approve") or ApproveForm(),
+        "decline": sent.get("decline") or DeclineForm(),
+        "may_decide": reader.has_perm(compliance.PERMISSION),
+        "is_approving": "approve" in sent and is_open,
+    }
+    if panel["may_decide"] and proposal.is_open:
+        pair = pair_of(proposal.by, reader)
+        panel |= {
+            "blocking_reason": pair.blocking_reason or compliance.blocking_reason(user, proposal.to_status),
+            "common_maker": common_maker_note(pair.common_maker),
+            "since": _since(proposal, snapshot),
+        }
+    return panel
+
+
+def _since(proposal: Proposal, snapshot: Snapshot) -> dict[str, Any]:
+    """What is new about an open proposal's user, whose profile and status are as they were.
+
+    flags: of the reader's risk flags, those that the proposal was not based on. gone: those that it was based on.
+    """
+    user, then = snapshot.user, (proposal.basis or {}).get("riskFlags", [])
+    before = {flag["code"]: flag_in_words(flag)[0] for flag in then}
+    now = {flag.code: flag.title for flag in snapshot.risk_flags}
+    is_answered = user.answered_at is not None and user.answered_at > proposal.created_at
+    return {
+        "flags": [title for code, title in now.items() if code not in before],
+        "gone": [title for code, title in before.items() if code not in now],
+        "answered_at": user.answered_at if is_answered else None,
+        "notes": user.case_notes.filter(created_at__gt=proposal.created_at).count(),
+    }
 
 
 def _groups(user: User, *, sees_identity: bool) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,7 @@ from typing import IO, Any
 from django.utils.translation import gettext as _
 
 from backoffice.exports.downloads import CHUNK_BYTES
-from backoffice.exports.transactions import AttachedFile, UnreadableFileError
+from backoffice.exports.records import AttachedFile, UnreadableFileError
 from core import evidence_key as keys
 from users.models import AccessRecord
 

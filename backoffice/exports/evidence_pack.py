@@ -23,13 +23,17 @@ from backoffice.exports import archives
 from backoffice.exports.archives import NO_FILE, Attachments, File
 from backoffice.exports.downloads import in_chunks
 from backoffice.exports.evidence_words import REQUIREMENT_WORDS, Words, heading, text
-from backoffice.exports.records import SUBMITTED, USER, Record, dump, records
-from backoffice.exports.transactions import (
+from backoffice.exports.records import (
     CONVERSION_WORDS,
     DOCUMENT_WORDS,
+    SUBMITTED,
+    USER,
+    Record,
     conversion_records,
     document_files,
     document_records,
+    dump,
+    records,
 )
 from core.evidence_key import signing_key_id
 from users.models import AccessRecord, RequirementResponse, User, UserEvent

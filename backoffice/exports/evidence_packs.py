@@ -12,8 +12,7 @@ from django.utils.translation import ngettext
 
 from backoffice.exports import archives, evidence_pack
 from backoffice.exports.archives import Attachments, File
-from backoffice.exports.downloads import in_chunks
-from backoffice.exports.spreadsheets import csv_file
+from backoffice.exports.downloads import csv_file, in_chunks
 from core.evidence_key import signing_key_id
 from users.models import AccessRecord, User
 from users.records.holds import is_held

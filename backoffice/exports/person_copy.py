@@ -17,13 +17,15 @@ from backoffice.exports import archives
 from backoffice.exports.archives import Attachments, File
 from backoffice.exports.evidence_pack import Part, answers, with_files, written
 from backoffice.exports.evidence_words import REQUIREMENT_WORDS
-from backoffice.exports.records import SUBMITTED, Record, records
-from backoffice.exports.transactions import (
+from backoffice.exports.records import (
     CONVERSION_WORDS,
     DOCUMENT_WORDS,
+    SUBMITTED,
+    Record,
     conversion_records,
     issued_document_files,
     issued_document_records,
+    records,
 )
 from staff.models import Staff
 from users.models import AccessKind, AccessRecord, User, UserEvent

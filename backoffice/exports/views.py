@@ -1,6 +1,8 @@
 """The export pages. Each export is in the access log before its first byte is sent."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -16,71 +18,100 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from backoffice.access import record_access, record_exports, request_id_of, staff_of
-from backoffice.exports import downloads, evidence_pack, evidence_packs, history_lists, person_copy, user_lists
-from staff.login.reauthentication import require_fresh_factor
+from backoffice.access import record_access, record_exports, request_id_of
+from backoffice.actions import Act, Action
+from backoffice.exports import downloads, evidence_pack, evidence_packs, lists, person_copy
+from backoffice.exports.lists import FORMATS, HISTORIES, HistoryForm, UserListForm
+from staff.login.reauthentication import FRESH_SECONDS, require_fresh_factor
 from users.models import AccessKind, Hold, User
 from users.records.holds import in_force
 
-_permitted = permission_required("users.export_user", raise_exception=True)
-# The other form of the page has fields of the same names.
-_HISTORY_IDS = "id_history_%s"
+EXPORT_USERS = "users.export_user"
+_permitted = permission_required(EXPORT_USERS, raise_exception=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportAction(Action):
+    """Sends a file. A GET, such as after a login, shows the page with the form, or leads to it.
+
+    page: that is shown with the form. back: the name of the page that the browser stays on.
+    """
+
+    permissions: tuple[str, ...] = (EXPORT_USERS,)
+    fresh_seconds: int = FRESH_SECONDS
+    page: Callable[[Act], HttpResponse] | None = None
+    back: str = "backoffice_exports"
+
+    def find(self, **kwargs: Any) -> Any:
+        """The user, if it is about one; otherwise the extension of the file, if there are several."""
+        if "user_id" in kwargs:
+            return get_object_or_404(User.objects.select_related("partner"), pk=kwargs["user_id"])
+        return kwargs.get("extension")
+
+    def get(self, act: Act) -> HttpResponse:
+        return self.page(act) if self.page and isinstance(act.row, User) else redirect(self.back)
+
+    def show(self, act: Act) -> HttpResponse:
+        return self.page(act) if self.page else redirect(self.back)
+
+    def download_back(self, act: Act) -> str:
+        return reverse(self.back, args=(act.row.pk,) if isinstance(act.row, User) else ())
+
+
+# Lists
 
 
 @require_safe
 @_permitted
 def exports(request: HttpRequest) -> HttpResponse:
     """Show the forms of lists and packs; what a list that leads here was filtered by is in the query string."""
-    return _form_page(request, history=history_lists.HistoryForm(initial=request.GET.dict(), auto_id=_HISTORY_IDS))
+    return _form_page(request, history=HistoryForm(initial=request.GET.dict()))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@_permitted
-def user_list(request: HttpRequest, extension: str) -> HttpResponseBase:
-    """Send a list of users. A GET, such as after a login, leads to the form."""
-    if request.method != "POST":
-        return redirect("backoffice_exports")
-    if (redirection := require_fresh_factor(request, download_back=reverse("backoffice_exports"))) is not None:
-        return redirection
-    form = user_lists.UserListForm(request.POST)
-    if not form.is_valid():
-        return _form_page(request, users=form)
-    users, file_format = form.users(), user_lists.FORMATS[extension]
-    record_access(request, AccessKind.EXPORTED, detail=f"{extension.upper()} of {form.summary() or 'all users'}")
-    return _list_download(request, f"users.{extension}", file_format, file_format.lines(users))
+def _form_page(
+    request: HttpRequest, *, users: UserListForm | None = None, history: HistoryForm | None = None
+) -> HttpResponse:
+    context = {
+        "title": _("Export"),
+        "form": users or UserListForm(),
+        "history_form": history or HistoryForm(),
+        "histories": {name: one for name, one in HISTORIES.items() if request.user.has_perm(one.permission)},
+        "most": evidence_packs.MAX_USERS,
+        "time_zone": settings.COMPLIANCE_TIME_ZONE,
+    }
+    return _render(request, "backoffice/exports/user_list_form.html", context)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@_permitted
-def history_list(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Send decisions, or lines of the access log, of a period. A GET leads to the form."""
-    history = history_lists.HISTORIES[name]
-    staff_of(request, history.permission)
-    if request.method != "POST":
-        return redirect("backoffice_exports")
-    if (redirection := require_fresh_factor(request, download_back=reverse("backoffice_exports"))) is not None:
-        return redirection
-    form = history_lists.HistoryForm(request.POST, auto_id=_HISTORY_IDS)
-    if not form.is_valid():
-        return _form_page(request, history=form)
-    rows = form.rows(history)
-    record_access(request, AccessKind.EXPORTED, detail=f"CSV of {name}: {form.summary() or 'all'}")
-    return _list_download(request, f"{name}.csv", user_lists.FORMATS["csv"], history_lists.csv_lines(history, rows))
+@ExportAction(form_class=UserListForm, page=lambda act: _form_page(act.request, users=act.form))
+def user_list(act: Act) -> HttpResponseBase:
+    """Send a list of users."""
+    users, (lines, file_format) = act.form.users(), FORMATS[act.row]
+    detail = f"{act.row.upper()} of {act.form.summary() or 'all users'}"
+    record_access(act.request, AccessKind.EXPORTED, detail=detail)
+    return downloads.send_lines(act.request, "users", lambda: lines(users), extension=act.row, **file_format)
 
 
-def _list_download(
-    request: HttpRequest, file: str, file_format: user_lists.Format, lines: Iterator[str]
-) -> HttpResponseBase:
-    name, extension = file.split(".")
-    return downloads.download(
-        request,
-        lambda: downloads.in_chunks(lines),
-        name=f"{name}-{timezone.now():%Y%m%d-%H%M%S}.{extension}",
-        content_type=file_format.content_type,
-        cut_off=file_format.cut_off,
-    )
+def _send_history(name: str, act: Act) -> HttpResponseBase:
+    rows = act.form.rows(HISTORIES[name])
+    record_access(act.request, AccessKind.EXPORTED, detail=f"CSV of {name}: {act.form.summary() or 'all'}")
+    return downloads.send_lines(act.request, name, lambda: lists.history_lines(HISTORIES[name], rows))
+
+
+# By the name of the file: decisions, or lines of the access log, of a period.
+HISTORY_LISTS = {
+    name: ExportAction(
+        permissions=(EXPORT_USERS, history.permission),
+        form_class=HistoryForm,
+        page=lambda act: _form_page(act.request, history=act.form),
+    )(partial(_send_history, name))
+    for name, history in HISTORIES.items()
+}
+
+
+# Packs
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -92,7 +123,7 @@ def export_evidence_packs(request: HttpRequest) -> HttpResponseBase:
     if chosen := request.POST.getlist("user"):
         users, choice, summary = _chosen(chosen), _("Chosen from a list"), "users chosen from a list"
     else:
-        form = user_lists.UserListForm(request.POST)
+        form = lists.UserListForm(request.POST)
         if not form.is_valid():
             return _form_page(request, users=form)
         users, choice, summary = form.users(), form.in_words() or _("All users"), form.summary() or "all users"
@@ -107,7 +138,7 @@ def export_evidence_packs(request: HttpRequest) -> HttpResponseBase:
         request,
         lambda: evidence_packs.archive(records, choice),
         name=f"evidence-{timezone.now():%Y%m%d-%H%M%S}.zip",
-        content_type="application/zip",
+        content_type=downloads.ZIP,
     )
 
 
@@ -141,71 +172,38 @@ _OF_PAGE = {"csrfmiddlewaretoken", "back", "confirmed"}
 
 def _chosen(ids: Sequence[str]) -> QuerySet[User]:
     try:
-        return User.objects.filter(pk__in=[UUID(one) for one in ids]).order_by(*user_lists.USER_ORDER)
+        return User.objects.filter(pk__in=[UUID(one) for one in ids]).order_by(*lists.USER_ORDER)
     except ValueError:
         raise BadRequest from None
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@_permitted
-def export_evidence_pack(request: HttpRequest, user_id: UUID) -> HttpResponseBase:
-    """Show what an evidence pack contains; a POST sends it."""
-    user = get_object_or_404(User.objects.select_related("partner"), pk=user_id)
-    if request.method != "POST":
-        context = {"title": _("Evidence pack"), "case_user": user, "parts": evidence_pack.parts()}
-        return _render(request, "backoffice/exports/evidence_form.html", context)
-    if (redirection := require_fresh_factor(request, download_back=_case_of(user))) is not None:
-        return redirection
-    record = record_access(request, AccessKind.EXPORTED, user=user, detail="Evidence pack")
-    return downloads.download(
-        request,
-        lambda: evidence_pack.archive(user.pk, record),
-        name=f"evidence-{user.pk}.zip",
-        content_type="application/zip",
-    )
+def _page_of(template: str, title: Any, parts: Callable[[], list[evidence_pack.Part]], act: Act) -> HttpResponse:
+    return _render(act.request, template, {"title": str(title), "case_user": act.row, "parts": parts()})
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
-@permission_required(person_copy.PERMISSIONS, raise_exception=True)
-def export_person_copy(request: HttpRequest, user_id: UUID) -> HttpResponseBase:
-    """Show what a person's copy contains; a POST sends it, in the language of the button."""
-    user = get_object_or_404(User.objects.select_related("partner"), pk=user_id)
-    language = request.POST.get("language", "")
-    if request.method != "POST" or language not in person_copy.LANGUAGES:
-        context = {"title": _("Person's copy"), "case_user": user, "parts": person_copy.parts()}
-        return _render(request, "backoffice/exports/person_form.html", context)
-    if (redirection := require_fresh_factor(request, download_back=_case_of(user))) is not None:
-        return redirection
-    record = person_copy.record_export(user=user, by=staff_of(request), request_id=request_id_of(request))
-    return downloads.download(
-        request,
-        lambda: person_copy.archive(user.pk, record, language),
-        name=f"copy-{user.pk}.zip",
-        content_type="application/zip",
-    )
+_EVIDENCE_PAGE = partial(
+    _page_of, "backoffice/exports/evidence_form.html", gettext_lazy("Evidence pack"), evidence_pack.parts
+)
+_COPY_PAGE = partial(_page_of, "backoffice/exports/person_form.html", gettext_lazy("Person's copy"), person_copy.parts)
 
 
-def _case_of(user: User) -> str:
-    return reverse("backoffice_case", args=(user.pk,))
+@ExportAction(page=_EVIDENCE_PAGE, back="backoffice_case")
+def export_evidence_pack(act: Act) -> HttpResponseBase:
+    """Send what an evidence pack contains."""
+    record = record_access(act.request, AccessKind.EXPORTED, user=act.row, detail="Evidence pack")
+    pack = partial(evidence_pack.archive, act.row.pk, record)
+    return downloads.download(act.request, pack, name=f"evidence-{act.row.pk}.zip", content_type=downloads.ZIP)
 
 
-def _form_page(
-    request: HttpRequest,
-    *,
-    users: user_lists.UserListForm | None = None,
-    history: history_lists.HistoryForm | None = None,
-) -> HttpResponse:
-    context = {
-        "title": _("Export"),
-        "form": users or user_lists.UserListForm(),
-        "history_form": history or history_lists.HistoryForm(auto_id=_HISTORY_IDS),
-        "histories": {
-            name: one for name, one in history_lists.HISTORIES.items() if request.user.has_perm(one.permission)
-        },
-        "most": evidence_packs.MAX_USERS,
-        "time_zone": settings.COMPLIANCE_TIME_ZONE,
-    }
-    return _render(request, "backoffice/exports/user_list_form.html", context)
+@ExportAction(permissions=person_copy.PERMISSIONS, page=_COPY_PAGE, back="backoffice_case")
+def export_person_copy(act: Act) -> HttpResponseBase:
+    """Send a person's copy, in the language of the button."""
+    language = act.request.POST.get("language", "")
+    if language not in person_copy.LANGUAGES:
+        return _COPY_PAGE(act)
+    record = person_copy.record_export(user=act.row, by=act.staff, request_id=request_id_of(act.request))
+    copy = partial(person_copy.archive, act.row.pk, record, language)
+    return downloads.download(act.request, copy, name=f"copy-{act.row.pk}.zip", content_type=downloads.ZIP)
 
 
 def _render(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:

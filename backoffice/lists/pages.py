@@ -1,22 +1,27 @@
-"""The pages of one row: read-only fields, tables of related rows, and pages that ask before an action."""
+"""The pages of one row: read-only fields, tables of related rows, and links to what can be done with it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django import forms
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from unfold.enums import ActionVariant
 
 from backoffice.lists.bounded_lists import BackOfficeAdmin
 from backoffice.lists.cells import date_column
+from partners.models import Mode
+from users.models import User
 
 TABLE_ROWS = 50
+# The lists of users show real users unless this parameter of the query string asks for those of sandbox partners.
+MODE = "mode"
+QUEUE = "admin:users_queueduser_changelist"
+ASKED = "admin:users_askeduser_changelist"
+DECISIONS = "admin:users_statuschange_changelist"
 _VIEW_AUDIT_LOG = "core.view_auditentry"
 
 
@@ -48,6 +53,7 @@ class ReadOnlyAdmin(BackOfficeAdmin):
     addable_fields: tuple[str, ...] = ()
     # The attribute that names a row in the audit log; empty where the log has none of them.
     audited_by = ""
+    actions_detail: Any = ()
     change_form_template = "admin/change_form_with_tables.html"
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -94,6 +100,15 @@ class ReadOnlyAdmin(BackOfficeAdmin):
         """Django's page with the tables below the fields."""
         row = kwargs["obj"]
         context["tables"] = list(self.tables_of(request, row)) if row is not None else []
+        context["more_actions"] = [
+            {
+                "title": one.description,
+                "path": reverse(f"admin:{one.action_name}", args=(row.pk,)),
+                "is_dangerous": one.variant == ActionVariant.DANGER,
+            }
+            for one in (self.possible_actions(request, row) if row is not None and self.actions_detail else ())
+            if not one.method.row_action.in_header
+        ]
         context["show_history"] = self.has_history_permission(request)
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -130,35 +145,33 @@ class ReadOnlyAdmin(BackOfficeAdmin):
 
     def redirect_to(self, obj: Model) -> HttpResponse:
         """A redirect to the row's page."""
-        return redirect(_address(obj))
+        return redirect(address_of(obj))
 
-    def action_links(self, obj: Model, actions: Iterable[Any]) -> list[dict[str, Any]]:
-        """The links of Unfold's actions for admin/change_form_with_actions.html."""
-        return [
-            {
-                "title": one.description,
-                "path": reverse(f"admin:{one.action_name}", args=(obj.pk,)),
-                "is_dangerous": one.variant == ActionVariant.DANGER,
-            }
-            for one in actions
-        ]
+    def possible_actions(self, request: HttpRequest, obj: Any) -> list[Any]:
+        """Unfold's actions that the person may do in the row's state (backoffice/actions.py)."""
+        if not self.may_act(request, obj):
+            return []
+        actions = super().get_actions_detail(request, obj.pk)  # type: ignore[misc]
+        return [one for one in actions if one.method.row_action.is_possible(obj)]
 
-    def action_form_page(
-        self, request: HttpRequest, obj: Model | None, form: forms.Form, **context: Any
-    ) -> HttpResponse:
-        """The page with an action's form. obj: None for a new row.
-
-        context: title, button, note, version, is_dangerous.
-        """
-        page = self.admin_site.each_context(request) | {
-            "opts": self.opts,
-            "original": obj,
-            "page_name": context["title"],
-            "form": form,
-            "back": _address(obj) if obj else reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist"),
-        }
-        return TemplateResponse(request, "admin/action_form.html", page | context)
+    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
+        """Those whose link is in the header."""
+        row = self.get_object(request, str(object_id)) if self.actions_detail else None
+        possible = self.possible_actions(request, row) if row else []
+        return [one for one in possible if one.method.row_action.in_header]
 
 
-def _address(obj: Model) -> str:
-    return reverse(f"admin:{obj._meta.app_label}_{obj._meta.model_name}_change", args=(obj.pk,))  # noqa: SLF001
+def address_of(row: Model | type[Model]) -> str:
+    """The address of a row's page, or of a model's list."""
+    name = f"admin:{row._meta.app_label}_{row._meta.model_name}"  # noqa: SLF001 - Django's public name for it
+    return reverse(f"{name}_changelist") if isinstance(row, type) else reverse(f"{name}_change", args=(row.pk,))
+
+
+def query_of(user: User) -> dict[str, str]:
+    """What a list's query string needs to show the rows of this user."""
+    return {MODE: Mode.SANDBOX.value} if user.is_sandbox else {}
+
+
+def url_for(name: str, user: User) -> str:
+    """The address of a list in the mode of this user. name: QUEUE."""
+    return reverse(name, query=query_of(user))

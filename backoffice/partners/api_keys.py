@@ -1,5 +1,6 @@
-"""The admin of API keys. Digest and secret are on no page; a new secret is shown once, where it is issued."""
+"""API keys: columns and admin. Digest and secret are on no page; a new secret is shown once, where it is issued."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,14 +11,17 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.text import format_lazy
+from django.utils.translation import gettext, ngettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.enums import ActionVariant
 
-from backoffice.lists.confirmed_actions import ConfirmedAction, IssuingAction, show_once
+from backoffice.actions import Act, RowAction, issuing_action, show_once
+from backoffice.lists.cells import badge, moment
 from backoffice.lists.pages import ReadOnlyAdmin
-from backoffice.partners.key_columns import age, expiry, load_revokers, state
+from core.models import AuditEntry
 from partners.authentication import keys
 from partners.authentication.keys import IssuedKey
 from partners.authentication.signature_authentication import visible_prefix
@@ -25,6 +29,71 @@ from partners.models import ApiKey
 
 MAY_ISSUE = "partners.add_apikey"
 MAX_OVERLAP_HOURS = keys.MAX_OVERLAP // timedelta(hours=1)
+# A key should be rotated by then: by now too many people and backups have had it.
+MAX_AGE = timedelta(days=180)
+TOO_OLD = _("over 180 days")
+EXPIRES_SOON = timedelta(days=14)
+
+
+def load_revokers(keys: Sequence[ApiKey]) -> None:
+    """Attach who revoked those of these keys that are, as the audit log says, in one statement."""
+    revoked = {key.prefix: key for key in keys if key.revoked_at is not None}
+    for key in revoked.values():
+        key.revoked_by = "–"  # type: ignore[attr-defined]  # for the column
+    entries = AuditEntry.objects.filter(object__in=revoked, detail__changes__has_key="revoked_at")
+    for name, actor in entries.values_list("object", "actor") if revoked else ():
+        revoked[name].revoked_by = actor or "–"  # type: ignore[attr-defined]
+
+
+def _revoker(key: Any) -> str:
+    """Who revoked a key; those of a list are loaded at once."""
+    if not hasattr(key, "revoked_by"):
+        load_revokers([key])
+    return str(key.revoked_by)
+
+
+@admin.display(description=_("state"))
+def state(key: ApiKey) -> Any:
+    """Whether requests with this key are accepted; of a revoked one when and by whom."""
+    if key.revoked_at is not None:
+        cell = '{} <span class="bo-quiet bo-below-name">{} · {}</span>'
+        return format_html(cell, badge(_("revoked"), "off"), moment(key.revoked_at), _revoker(key))
+    if not key.is_in_force:
+        return badge(_("expired"), "off")
+    return (
+        badge(pgettext_lazy("API key", "active"), "good")
+        if key.partner.enabled
+        else badge(_("partner disabled"), "off")
+    )
+
+
+@admin.display(description=_("age"))
+def age(key: ApiKey) -> Any:
+    """The age of the key, with a warning where it should have been rotated."""
+    days = (timezone.now() - key.created_at).days
+    text = ngettext("%(days)d day", "%(days)d days", days) % {"days": days} if days else _("today")
+    is_old = key.is_in_force and timezone.now() - key.created_at > MAX_AGE
+    return format_html("{} {}", text, badge(TOO_OLD, "warning")) if is_old else text
+
+
+@admin.display(description=_("expires at"))
+def expiry(key: ApiKey) -> Any:
+    """When the key expires, with a warning where that is soon."""
+    if key.expires_at is None:
+        return _("never")
+    text = moment(key.expires_at)
+    is_soon = key.is_in_force and key.expires_at - timezone.now() < EXPIRES_SOON
+    return format_html("{} {}", text, badge(_("soon"), "warning")) if is_soon else text
+
+
+@admin.display(description=_("keys in force"))
+def keys_in_force(partner: Any) -> Any:
+    """The number of keys in force, with a warning where one of them is old."""
+    if not partner.keys_in_force:
+        return badge(_("none"), "off")
+    if timezone.now() - partner.oldest_key > MAX_AGE:
+        return format_html("{} {}", partner.keys_in_force, badge(TOO_OLD, "warning"))
+    return partner.keys_in_force
 
 
 class IssueForm(forms.Form):
@@ -97,44 +166,53 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     def mode(self, key: ApiKey) -> str:
         return key.partner.get_mode_display()
 
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        """Rotation of a key in force, revocation of one that is not revoked."""
-        key = self.get_object(request, str(object_id))
-        possible = {"rotate": key and key.is_in_force, "revoke": key and key.revoked_at is None}
-        actions = super().get_actions_detail(request, object_id)  # type: ignore[misc]
-        return [one for one in actions if possible[one.action_name.rpartition("_")[2]]]
-
-    @IssuingAction(
-        description=_("Rotate"),
+    @issuing_action(
+        title=_("Rotate"),
         permission=MAY_ISSUE,
-        title=_("Rotate the API key"),
+        heading=_("Rotate the API key"),
         button=_("Issue its successor"),
         note=_("A new key and secret, shown once, on the next page. This one expires when the overlap ends."),
         form_class=RotateForm,
         icon="autorenew",
         variant=ActionVariant.PRIMARY,
+        is_possible=lambda key: key.is_in_force,
         secrets=lambda key: ApiKey.objects.filter(partner=key.partner_id),
     )
-    def rotate(self, request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse:
+    def rotate(self, act: Act) -> HttpResponse:
         """Issue a key's successor and show it, with its secret, once."""
-        return show_key(self, request, keys.rotate(key, overlap=timedelta(hours=form.cleaned_data["overlap_hours"])))
+        return show_key(act, keys.rotate(act.row, overlap=timedelta(hours=act.form.cleaned_data["overlap_hours"])))
 
-    @ConfirmedAction(
-        description=_("Revoke"),
+    @RowAction(
+        title=_("Revoke"),
         permission="partners.change_apikey",
-        title=_("Revoke the API key"),
+        heading=_("Revoke the API key"),
         note=_("This cannot be undone."),
         form_class=RevokeForm,
         icon="block",
         variant=ActionVariant.DANGER,
-        is_dangerous=True,
+        is_possible=lambda key: key.revoked_at is None,
     )
-    def revoke(self, request: HttpRequest, key: ApiKey, _form: RevokeForm) -> Any:
+    def revoke(self, act: Act) -> Any:
         """Revoke a key at once."""
-        keys.revoke(key)
-        return _("%(prefix)s is revoked.") % {"prefix": key.prefix}
+        keys.revoke(act.row)
+        return _("%(prefix)s is revoked.") % {"prefix": act.row.prefix}
 
 
-def show_key(page: ReadOnlyAdmin, request: HttpRequest, issued: IssuedKey) -> HttpResponse:
+def show_key(act: Act, issued: IssuedKey) -> HttpResponse:
     """The page with a new key and its secret."""
-    return show_once(page, request, issued.record, title=_("New API key"), issued=issued)
+    key = issued.record
+    return show_once(
+        act,
+        key,
+        title=_("New API key"),
+        heading=gettext("A new key of %(partner)s") % {"partner": key.partner},
+        warning=_("Copy both now: they are shown this once and cannot be read back."),
+        facts=(
+            (_("Partner"), f"{key.partner.name} ({key.partner})"),
+            (_("Label"), key.label),
+            (_("Expires"), key.expires_at or _("never")),
+        ),
+        secrets=(("api-key", _("API key"), issued.api_key), ("secret", _("Secret"), issued.secret)),
+        hint=_("Give them to the partner by a way that only the partner reads. Never by email or chat in the clear."),
+        button=_("I have copied them"),
+    )

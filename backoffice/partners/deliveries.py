@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -14,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
 from unfold.enums import ActionVariant
 
-from backoffice.lists.confirmed_actions import ConfirmedAction
+from backoffice.actions import Act, RowAction
 from backoffice.lists.filters import ChoiceFilter
 from backoffice.lists.pages import ReadOnlyAdmin, Table
 from backoffice.partners.webhook_columns import (
@@ -64,6 +63,13 @@ class TypeFilter(ChoiceFilter):
     options = tuple((one, one) for one in (*EventType.values, deliveries.TEST_TYPE))
 
 
+def _may_retry(delivery: WebhookDelivery) -> bool:
+    """Whether the event may be sent again; a test is sent once."""
+    is_waiting = delivery.next_attempt_at is not None and delivery.next_attempt_at > timezone.now()
+    may_be = delivery.state == DeliveryState.FAILED or (delivery.state == DeliveryState.PENDING and is_waiting)
+    return delivery.event_id is not None and may_be and delivery.endpoint.is_active
+
+
 @admin.register(WebhookDelivery)
 class WebhookDeliveryAdmin(ReadOnlyAdmin):
     """Deliveries, the newest first."""
@@ -102,34 +108,21 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         )
         return super().render_change_form(request, context, *args, **kwargs)
 
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        """A retry, where one is possible."""
-        delivery: WebhookDelivery | None = self.get_object(request, str(object_id))
-        if delivery is None or not _may_retry(delivery):
-            return []
-        return super().get_actions_detail(request, object_id)  # type: ignore[misc]
-
-    @ConfirmedAction(
-        description=_("Retry"),
+    @RowAction(
+        title=_("Retry"),
         permission=MAY_RETRY,
-        title=_("Retry the delivery"),
+        heading=_("Retry the delivery"),
         note=_("The event is sent again now, with the same webhook-id."),
         icon="replay",
         variant=ActionVariant.PRIMARY,
+        is_possible=_may_retry,
     )
-    def retry(self, request: HttpRequest, delivery: WebhookDelivery, _form: forms.Form) -> HttpResponse:
+    def retry(self, act: Act) -> HttpResponse:
         """Have the delivery attempted now."""
         try:
-            count = deliveries.retry(endpoint=delivery.endpoint, delivery=delivery)
+            count = deliveries.retry(endpoint=act.row.endpoint, delivery=act.row)
         except RefusedError:
             count = 0
         if not count:
-            messages.warning(request, _("The delivery cannot be attempted again."))
-        return self.redirect_to(delivery)
-
-
-def _may_retry(delivery: WebhookDelivery) -> bool:
-    """Whether the event may be sent again; a test is sent once."""
-    is_waiting = delivery.next_attempt_at is not None and delivery.next_attempt_at > timezone.now()
-    may_be = delivery.state == DeliveryState.FAILED or (delivery.state == DeliveryState.PENDING and is_waiting)
-    return delivery.event_id is not None and may_be and delivery.endpoint.is_active
+            messages.warning(act.request, _("The delivery cannot be attempted again."))
+        return self.redirect_to(act.row)

@@ -13,17 +13,25 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.enums import ActionVariant
 
-from backoffice.lists.confirmed_actions import IssuingAction
+from backoffice.actions import Act, issuing_action
+from backoffice.lists.cells import badge, moment
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
-from backoffice.partners import sandbox_requests
-from backoffice.partners.api_keys import MAY_ISSUE, IssueForm, show_key
-from backoffice.partners.key_columns import age, expiry, keys_in_force, load_revokers, state
+from backoffice.partners.api_keys import (
+    MAY_ISSUE,
+    IssueForm,
+    age,
+    expiry,
+    keys_in_force,
+    load_revokers,
+    show_key,
+    state,
+)
 from backoffice.partners.webhook_columns import table_of
-from backoffice.partners.webhook_forms import AddWebhookForm
-from backoffice.partners.webhooks import secrets_of_partner, show_webhook_secret
+from backoffice.partners.webhooks import AddWebhookForm, secrets_of_partner, show_webhook_secret
 from events.webhooks import endpoints
+from partners import request_log
 from partners.authentication import keys
-from partners.models import ApiKey, Partner, in_force
+from partners.models import ApiKey, Partner, SandboxRequest, in_force
 
 admin.site.index_title = _("Back office")
 admin.site.site_url = None
@@ -83,8 +91,8 @@ class PartnerAdmin(ReadOnlyAdmin):
     def tables_of(self, request: HttpRequest, obj: Partner) -> Iterator[Table]:
         """The partner's keys and webhooks, and a sandbox partner's latest requests."""
         yield from self._keys_and_webhooks(request, obj)
-        if obj.is_sandbox and request.user.has_perm(sandbox_requests.VIEW):
-            yield sandbox_requests.table_of(obj)
+        if obj.is_sandbox and request.user.has_perm("partners.view_sandboxrequest"):
+            yield _requests_of(obj)
 
     def _keys_and_webhooks(self, request: HttpRequest, obj: Partner) -> Iterator[Table]:
         if not request.user.has_perm("partners.view_apikey"):
@@ -107,8 +115,8 @@ class PartnerAdmin(ReadOnlyAdmin):
         if request.user.has_perm("events.view_webhookendpoint"):
             yield table_of(obj)
 
-    @IssuingAction(
-        description=_("Issue an API key"),
+    @issuing_action(
+        title=_("Issue an API key"),
         permission=MAY_ISSUE,
         button=_("Issue"),
         note=_("The key and its secret are shown once, on the next page."),
@@ -117,12 +125,12 @@ class PartnerAdmin(ReadOnlyAdmin):
         variant=ActionVariant.PRIMARY,
         secrets=lambda partner: partner.api_keys.all(),
     )
-    def issue(self, request: HttpRequest, partner: Partner, form: IssueForm) -> HttpResponse:
+    def issue(self, act: Act) -> HttpResponse:
         """Issue a key and show it, with its secret, once."""
-        return show_key(self, request, keys.issue(partner=partner, **form.cleaned_data))
+        return show_key(act, keys.issue(partner=act.row, **act.form.cleaned_data))
 
-    @IssuingAction(
-        description=_("Add a webhook"),
+    @issuing_action(
+        title=_("Add a webhook"),
         permission="events.add_webhookendpoint",
         button=_("Add"),
         note=_("Events are sent to it from now on. Its secret is shown once, on the next page."),
@@ -130,11 +138,44 @@ class PartnerAdmin(ReadOnlyAdmin):
         icon="webhook",
         secrets=lambda partner: secrets_of_partner(partner.pk),
     )
-    def add_webhook(self, request: HttpRequest, partner: Partner, form: AddWebhookForm) -> HttpResponse:
+    def add_webhook(self, act: Act) -> HttpResponse:
         """Add a webhook and show its secret once."""
-        endpoint, secret = endpoints.create_endpoint(partner=partner, **form.cleaned_data)
-        return show_webhook_secret(self, request, endpoint, secret)
+        return show_webhook_secret(act, *endpoints.create_endpoint(partner=act.row, **act.form.cleaned_data))
 
 
 def _link(key: ApiKey) -> str:
     return format_html('<a href="{}">{}</a>', reverse("admin:partners_apikey_change", args=(key.pk,)), key.prefix)
+
+
+def _requests_of(partner: Partner) -> Table:
+    """The table of a sandbox partner's latest requests, the newest first, for those who support it."""
+    return Table(
+        _("Latest requests"),
+        (_("time"), _("request"), _("status"), _("reason"), _("duration")),
+        [
+            (moment(one.created_at), _request(one), _status(one), _reason(one), f"{one.milliseconds} ms")
+            for one in request_log.last_requests(partner.pk)[:TABLE_ROWS]
+        ],
+        note=_("The latest %(rows)d of the last 24 hours, without bodies.") % {"rows": TABLE_ROWS},
+        empty=_("None in the last 24 hours."),
+    )
+
+
+def _request(row: SandboxRequest) -> str:
+    target = f"{row.path}?{row.query}" if row.query else row.path
+    return format_html('<code>{} {}</code> <span class="bo-below-name">{}</span>', row.method, target, row.request_id)
+
+
+def _status(row: SandboxRequest) -> Any:
+    if row.replayed:
+        return badge(_("%(status)d, replayed") % {"status": row.status}, "good")
+    return badge(row.status, "good" if row.error is None else "bad")
+
+
+def _reason(row: SandboxRequest) -> Any:
+    """The cause of a refused signature, the fields of a refused body, or the error; codes as on the wire."""
+    if row.diagnosis is not None:
+        sentence, _dot, _rest = row.diagnosis["message"].partition(". ")
+        return format_html('{} <span class="bo-below-name">{}</span>', row.diagnosis["cause"], sentence)
+    fields = ", ".join(f"{one['field']} ({one['code']})" for one in row.field_errors)
+    return format_html('{} <span class="bo-below-name">{}</span>', row.error, fields) if row.error else "–"

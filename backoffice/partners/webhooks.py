@@ -2,21 +2,22 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.enums import ActionVariant
 
+from backoffice.actions import Act, RowAction, issuing_action, show_once
 from backoffice.lists.bounded_lists import column_name
 from backoffice.lists.cells import moment
-from backoffice.lists.confirmed_actions import Act, ConfirmedAction, IssuingAction, show_once, verify_second_factor
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
 from backoffice.partners.webhook_columns import (
     delivery_state,
@@ -27,33 +28,67 @@ from backoffice.partners.webhook_columns import (
     next_attempt,
     state,
 )
-from backoffice.partners.webhook_forms import RemoveForm, RotateSecretForm, WebhookForm
-from events.models import WebhookDelivery, WebhookEndpoint, WebhookSecret
+from events.models import EventType, WebhookDelivery, WebhookEndpoint, WebhookSecret
+from events.models.webhooks import MAX_URL_LENGTH
 from events.webhooks import deliveries, endpoints
+from staff.login.reauthentication import FRESH_SECONDS
 
+MAX_OVERLAP_HOURS = endpoints.MAX_OVERLAP // timedelta(hours=1)
 MAY_CHANGE = "events.change_webhookendpoint"
 MAY_RETRY = "events.change_webhookdelivery"
-_IN_HEADER = {"edit", "send_test"}
+# The header has room for two.
+_LowerAction = partial(RowAction, permission=MAY_CHANGE, in_header=False)
 _TIMES = ("failing_since", "disabled_at", "removed_at")
 
 
-class _EditAction(ConfirmedAction):
-    """Shows the present values; after a change by a colleague, those of the colleague."""
+class WebhookForm(forms.Form):
+    """The URL, types and description of a webhook."""
 
-    def respond(self, page: ReadOnlyAdmin, request: HttpRequest, row: WebhookEndpoint, act: Act) -> HttpResponse:
-        if (verification := verify_second_factor(request)) is not None:
-            return verification
-        if request.method == "POST" and request.POST.get("version") != self.version_of(row):
-            messages.error(request, endpoints.HAS_CHANGED)
-            return redirect(request.path)
-        return super().respond(page, request, row, act)
+    url = forms.CharField(
+        label="URL",
+        max_length=MAX_URL_LENGTH,
+        widget=forms.URLInput,
+        help_text=_("https, with a host name that has public addresses; port 443, or 1024 to 65535."),
+    )
+    types = forms.MultipleChoiceField(
+        label=_("Types"),
+        choices=[(kind.value, kind.value) for kind in EventType],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Without any, all types are sent, new ones included."),
+    )
+    description = forms.CharField(
+        label=_("Description"), max_length=200, required=False, help_text=_("What it is for, such as production.")
+    )
 
-    def get_form(self, request: HttpRequest, row: WebhookEndpoint) -> WebhookForm:
-        initial = {name: getattr(row, name) for name in WebhookForm.base_fields}
-        return WebhookForm(request.POST if request.method == "POST" else None, initial=initial)
 
-    def version_of(self, row: WebhookEndpoint) -> str:
-        return endpoints.version_of(row)
+class AddWebhookForm(WebhookForm):
+    """A new webhook, whose host name is resolved."""
+
+    def clean(self) -> dict[str, Any]:
+        """Check the URL. Raises ValidationError."""
+        values = self.cleaned_data
+        if "url" not in values:
+            return values
+        return {**values, "url": endpoints.checked_url(values["url"])}
+
+
+class RotateSecretForm(forms.Form):
+    """How long the old secret signs too."""
+
+    overlap_hours = forms.IntegerField(
+        label=_("Overlap in hours"),
+        min_value=0,
+        max_value=MAX_OVERLAP_HOURS,
+        initial=24,
+        help_text=_("For so long deliveries have a signature by each secret. 0: the old secret ends at once."),
+    )
+
+
+class RemoveForm(forms.Form):
+    """A confirmation."""
+
+    confirmed = forms.BooleanField(label=_("Yes, send it nothing any more"))
 
 
 @admin.register(WebhookEndpoint)
@@ -70,7 +105,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         *(last_success, "failing_since", "disabled_at", "removed_at", "created_at", "id"),
     )
     actions_detail = ("edit", "send_test", "retry", "rotate", "disable", "enable", "remove")
-    change_form_template = "admin/change_form_with_actions.html"
     empty_text = _("Webhooks are added on a partner's page.")
 
     def tables_of(self, request: HttpRequest, obj: WebhookEndpoint) -> Iterator[Table]:
@@ -118,117 +152,97 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             for title, options in super().get_fieldsets(request, obj)
         ]
 
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        """The page, with the actions for which the header has no room below the fields."""
-        endpoint: WebhookEndpoint = kwargs["obj"]
-        further = [one for one in self._possible_actions(request, endpoint) if _action_name(one) not in _IN_HEADER]
-        context["more_actions"] = self.action_links(endpoint, further)
-        return super().render_change_form(request, context, *args, **kwargs)
-
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        endpoint = self.get_object(request, str(object_id))
-        return [one for one in self._possible_actions(request, endpoint) if _action_name(one) in _IN_HEADER]
-
-    def _possible_actions(self, request: HttpRequest, endpoint: WebhookEndpoint | None) -> list[Any]:
-        """What the person may do in the webhook's state."""
-        if endpoint is None or endpoint.removed_at is not None:
-            return []
-        impossible = {"enable"} if endpoint.is_active else {"disable", "retry"}
-        actions: list[Any] = super().get_actions_detail(request, endpoint.pk)  # type: ignore[misc]
-        return [one for one in actions if _action_name(one) not in impossible]
-
-    @_EditAction(
-        description=_("Change"),
+    @RowAction(
+        title=_("Change"),
         permission=MAY_CHANGE,
-        title=_("Change the webhook"),
+        heading=_("Change the webhook"),
         button=_("Save"),
+        form_class=WebhookForm,
+        form_options=lambda act: {"initial": {name: getattr(act.row, name) for name in WebhookForm.base_fields}},
         icon="edit",
         variant=ActionVariant.PRIMARY,
+        fresh_seconds=FRESH_SECONDS,
+        version=endpoints.version_of,
     )
-    def edit(self, request: HttpRequest, endpoint: WebhookEndpoint, form: WebhookForm) -> Any:
+    def edit(self, act: Act) -> Any:
         """Change URL, types and description."""
-        endpoints.change_endpoint(endpoint, **form.cleaned_data, seen=request.POST["version"])
+        # The rule compares the version again, under its lock.
+        endpoints.change_endpoint(act.row, **act.form.cleaned_data, seen=act.version)
         return _("The webhook is changed.")
 
-    @ConfirmedAction(
-        description=_("Send a test"),
+    @RowAction(
+        title=_("Send a test"),
         permission=MAY_CHANGE,
         button=_("Send"),
         note=_("An event of the type webhook.test is sent to it once. The next page shows the result."),
         icon="send",
     )
-    def send_test(self, request: HttpRequest, endpoint: WebhookEndpoint, _form: forms.Form) -> HttpResponse:
+    def send_test(self, act: Act) -> HttpResponse:
         """Have a `webhook.test` sent once; its page shows the result."""
-        return self.redirect_to(deliveries.create_test(endpoint=endpoint))
+        return self.redirect_to(deliveries.create_test(endpoint=act.row))
 
-    @ConfirmedAction(
-        description=_("Retry deliveries"),
+    @_LowerAction(
+        title=_("Retry deliveries"),
         permission=MAY_RETRY,
         button=_("Retry"),
         note=_("Deliveries that failed, and those that wait for their next attempt, are attempted now."),
-        icon="replay",
+        is_possible=lambda endpoint: endpoint.is_active,
     )
-    def retry(self, request: HttpRequest, endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
+    def retry(self, act: Act) -> Any:
         """Have deliveries attempted now that failed, or wait for their next attempt."""
-        return _("Deliveries that are attempted now: %(count)d.") % {"count": deliveries.retry(endpoint=endpoint)}
+        return _("Deliveries that are attempted now: %(count)d.") % {"count": deliveries.retry(endpoint=act.row)}
 
-    @IssuingAction(
-        description=_("Rotate the secret"),
+    @issuing_action(
+        title=_("Rotate the secret"),
         permission=MAY_CHANGE,
         button=_("Rotate"),
         note=_("The new secret is shown once, on the next page. Those in force end with the overlap."),
         form_class=RotateSecretForm,
-        icon="autorenew",
+        in_header=False,
         secrets=lambda endpoint: secrets_of_partner(endpoint.partner_id),
     )
-    def rotate(self, request: HttpRequest, endpoint: WebhookEndpoint, form: RotateSecretForm) -> HttpResponse:
+    def rotate(self, act: Act) -> HttpResponse:
         """Make a new secret and show it once."""
-        secret = endpoints.rotate_secret(endpoint, timedelta(hours=form.cleaned_data["overlap_hours"]))
-        return show_webhook_secret(self, request, endpoint, secret)
+        secret = endpoints.rotate_secret(act.row, timedelta(hours=act.form.cleaned_data["overlap_hours"]))
+        return show_webhook_secret(act, act.row, secret)
 
-    @ConfirmedAction(
-        description=_("Disable"),
-        permission=MAY_CHANGE,
-        title=_("Disable the webhook"),
+    @_LowerAction(
+        title=_("Disable"),
+        heading=_("Disable the webhook"),
         note=_("Events of the time until it is enabled are never sent to it; the partner finds them in the feed."),
-        icon="block",
+        is_possible=lambda endpoint: endpoint.is_active,
     )
-    def disable(self, request: HttpRequest, endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
+    def disable(self, act: Act) -> Any:
         """Send it nothing until it is enabled."""
-        endpoints.disable(endpoint)
+        endpoints.disable(act.row)
         return _("The webhook is disabled.")
 
-    @ConfirmedAction(
-        description=_("Enable"),
-        permission=MAY_CHANGE,
-        title=_("Enable the webhook"),
+    @_LowerAction(
+        title=_("Enable"),
+        heading=_("Enable the webhook"),
         note=_("Events are sent to it from now on. Those of the time while it was disabled are in the feed."),
-        icon="check_circle",
+        is_possible=lambda endpoint: not endpoint.is_active,
     )
-    def enable(self, request: HttpRequest, endpoint: WebhookEndpoint, _form: forms.Form) -> Any:
+    def enable(self, act: Act) -> Any:
         """Send it events from now on."""
-        endpoints.enable(endpoint)
+        endpoints.enable(act.row)
         return _("The webhook is enabled.")
 
-    @ConfirmedAction(
-        description=_("Remove"),
-        permission=MAY_CHANGE,
-        title=_("Remove the webhook"),
+    @_LowerAction(
+        title=_("Remove"),
+        heading=_("Remove the webhook"),
         note=_("This cannot be undone."),
         form_class=RemoveForm,
-        icon="delete",
         variant=ActionVariant.DANGER,
-        is_dangerous=True,
     )
-    def remove(self, request: HttpRequest, endpoint: WebhookEndpoint, _form: RemoveForm) -> Any:
+    def remove(self, act: Act) -> Any:
         """Send it nothing any more."""
-        endpoints.remove(endpoint)
+        endpoints.remove(act.row)
         return _("The webhook is removed.")
 
-
-def _action_name(one: Any) -> str:
-    """The method's name of an action of Unfold."""
-    return str(one.action_name).removeprefix("events_webhookendpoint_")
+    def possible_actions(self, request: HttpRequest, obj: WebhookEndpoint) -> list[Any]:
+        """None on a removed one."""
+        return super().possible_actions(request, obj) if obj.removed_at is None else []
 
 
 def secrets_of_partner(partner_id: int) -> QuerySet[WebhookSecret]:
@@ -236,8 +250,21 @@ def secrets_of_partner(partner_id: int) -> QuerySet[WebhookSecret]:
     return WebhookSecret.objects.filter(endpoint__partner=partner_id)
 
 
-def show_webhook_secret(
-    page: ReadOnlyAdmin, request: HttpRequest, endpoint: WebhookEndpoint, secret: str
-) -> HttpResponse:
+def show_webhook_secret(act: Act, endpoint: WebhookEndpoint, secret: str) -> HttpResponse:
     """The page with a new secret of a webhook."""
-    return show_once(page, request, endpoint, title=_("New webhook secret"), endpoint=endpoint, secret=secret)
+    return show_once(
+        act,
+        endpoint,
+        title=_("New webhook secret"),
+        heading=gettext("A new webhook secret of %(partner)s") % {"partner": endpoint.partner},
+        warning=_("Copy the secret now: it is shown this once and cannot be read back."),
+        facts=(
+            (_("Partner"), f"{endpoint.partner.name} ({endpoint.partner})"),
+            ("URL", endpoint.url),
+            ("webhookId", endpoint.pk),
+            (_("Description"), endpoint.description),
+        ),
+        secrets=(("secret", _("Secret"), secret),),
+        hint=_("Give it to the partner by a way that only the partner reads. Never by email or chat in the clear."),
+        button=_("I have copied it"),
+    )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -10,14 +10,13 @@ from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from backoffice.access import request_id_of, staff_of
-from backoffice.case.views import APPROVAL_FRESH_SECONDS
-from backoffice.lists.cells import labelled, user_link
+from backoffice.actions import Act, EachAction
+from backoffice.case.acts import APPROVAL_FRESH_SECONDS
+from backoffice.lists.cells import user_link
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.queue import tabs
 from backoffice.users.case_actions import age_cell
 from backoffice.users.records import reason_and_note
-from staff.login.reauthentication import require_fresh_factor
 from users.decisions import compliance, proposals
 from users.models import Proposal, Status
 
@@ -76,21 +75,19 @@ class ProposalAdmin(ReadOnlyAdmin):
     def reason_and_note(self, proposal: Proposal) -> str:
         return reason_and_note(proposal)
 
-    @admin.action(description=_("Approve"), permissions=["decide"])
-    def approve_selected(self, request: HttpRequest, _queryset: QuerySet[Proposal]) -> HttpResponse | None:
-        """Approve each selected proposal by the checks of a single one; report refusals."""
-        if (verification := require_fresh_factor(request, within=APPROVAL_FRESH_SECONDS)) is not None:
-            return verification
+    def selected(self, request: HttpRequest) -> list[Proposal]:
+        """The selected proposals, longest waiting first."""
         chosen = Proposal.objects.filter(pk__in=request.POST.getlist(ACTION_CHECKBOX_NAME)[:MAX_APPROVED])
-        results = proposals.approve_all(
-            list(chosen.select_related("user").order_by("created_at", "id")),
-            by=staff_of(request),
-            source=f"request {request_id_of(request)}",
-        )
-        for proposal, refusal in results:
-            if refusal:
-                messages.error(request, labelled(proposal.user.external_id, refusal))
-        if count := sum(not refusal for _proposal, refusal in results):
-            text = ngettext("%(count)s proposal is approved.", "%(count)s proposals are approved.", count)
-            messages.success(request, text % {"count": count})
-        return None
+        return list(chosen.select_related("user").order_by("created_at", "id"))
+
+    @EachAction(
+        title=_("Approve"),
+        permission="decide",
+        fresh_seconds=APPROVAL_FRESH_SECONDS,
+        done=lambda count: (
+            ngettext("%(count)s proposal is approved.", "%(count)s proposals are approved.", count) % {"count": count}
+        ),
+    )
+    def approve_selected(self, act: Act) -> None:
+        """Approve each selected proposal by the checks of a single one."""
+        proposals.approve_opened(act.row, **act.made_by)

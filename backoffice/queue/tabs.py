@@ -8,8 +8,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from backoffice.access import staff_of
-from backoffice.list_urls import MODE
 from backoffice.lists.bounded_lists import bounded_count, count_text
+from backoffice.lists.pages import MODE
 from backoffice.users import user_filters as filters
 from backoffice.users.case_actions import flag_legend
 from partners.models import Mode

@@ -6,22 +6,21 @@ from typing import Any
 from allauth.account.admin import EmailAddress
 from allauth.mfa.admin import Authenticator
 from allauth.socialaccount.admin import SocialAccount, SocialApp, SocialToken
+from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth import admin as _groups  # noqa: F401 - registers the admin of groups, removed below
 from django.contrib.auth.models import Group
-from django.core.exceptions import PermissionDenied, ValidationError
-from django.db import transaction
+from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from backoffice.access import staff_of
-from backoffice.lists.confirmed_actions import ConfirmedAction, verify_second_factor
+from backoffice.actions import Act, RowAction, show_once
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.staff.staff_columns import (
     StateFilter,
@@ -33,17 +32,85 @@ from backoffice.staff.staff_columns import (
     sign_in,
     state,
 )
-from backoffice.staff.staff_forms import InviteForm, ReasonForm, StaffForm, role_with_duties
+from core.refusals import RefusedError
 from staff import access as staff_access
+from staff.access import ADMINISTRATOR, REASON_LENGTH, require_other_administrator
 from staff.accounts import create_invited_staff, second_factors, sign_in_methods
 from staff.login import invitations
+from staff.login.reauthentication import FRESH_SECONDS, require_fresh_factor
 from staff.models import Staff
 from staff.role_names import DUTIES, in_words
-from staff.roles import display_permission
+from staff.roles import ROLES, display_permission
 
 MAY_CHANGE = "staff.change_staff"
-# An act on an account, with a reason.
-_StaffAction = partial(ConfirmedAction, permission=MAY_CHANGE, form_class=ReasonForm, needs_fresh_factor=True)
+
+
+def role_with_duties(role: str) -> str:
+    """A role in words, and what it may do."""
+    cell = '<strong>{}</strong> <span class="bo-quiet bo-below-name">{}</span>'
+    return format_html(cell, in_words(role), DUTIES.get(role, ""))
+
+
+class InviteForm(forms.Form):
+    """Whom to invite, and as what."""
+
+    email = forms.EmailField(label=_("Email address"), help_text=_("For people; no mail is sent to it."))
+    username = forms.CharField(
+        label=_("Username"),
+        max_length=150,
+        required=False,
+        help_text=_("Decisions name it for good. If empty: what is before the @ of the address."),
+    )
+    role = forms.ChoiceField(
+        label=_("Role"),
+        choices=lambda: [(role, role_with_duties(role)) for role in ROLES],
+        widget=forms.RadioSelect,
+    )
+
+
+class ReasonForm(forms.Form):
+    """Why: permanently in the audit log."""
+
+    reason = forms.CharField(
+        label=_("Reason"),
+        max_length=REASON_LENGTH,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_("Stored permanently in the audit log, such as how you verified who asked for it."),
+    )
+
+
+class StaffForm(forms.ModelForm):  # type: ignore[type-arg]
+    """The account of a colleague. Refuses to take the role away from the last administrator."""
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        stays = (
+            cleaned.get("is_superuser", self.instance.is_superuser)
+            or "groups" not in cleaned
+            or any(group.name == ADMINISTRATOR for group in cleaned["groups"])
+        )
+        if self.instance.pk and not stays:
+            # The admin's page opens the transaction.
+            try:
+                require_other_administrator(self.instance)
+            except RefusedError as refusal:
+                raise ValidationError(str(refusal)) from None
+        return cleaned
+
+    def clean_email(self) -> str:
+        """Raises ValidationError for an empty address."""
+        email: str = self.cleaned_data["email"]
+        if not email:
+            raise ValidationError(_("An email address is required."))
+        return email
+
+
+# An act on an account, with a reason. The links are above the fields.
+_StaffAction = partial(
+    RowAction, permission=MAY_CHANGE, form_class=ReasonForm, fresh_seconds=FRESH_SECONDS, in_header=False
+)
+# For a disabled account, only to enable it.
+_ActiveAction = partial(_StaffAction, is_possible=lambda staff: staff.is_active)
 
 
 @admin.register(Staff)
@@ -67,7 +134,6 @@ class StaffAdmin(ReadOnlyAdmin):
     )
     editable_fields = ("first_name", "last_name", "email", "groups", "is_superuser")
     addable_fields = ("email",)
-    change_form_template = "admin/change_form_with_actions.html"
     add_label = _("Invite")
     actions_detail = ("invite_again", "reset_second_factor", "end_sessions", "disable", "enable")
 
@@ -122,133 +188,118 @@ class StaffAdmin(ReadOnlyAdmin):
 
     def change_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Django's; what is sent, such as another role, needs a fresh second factor."""
-        return verify_second_factor(request) or super().change_view(request, *args, **kwargs)
+        fresh = require_fresh_factor(request) if request.method == "POST" else None
+        return fresh or super().change_view(request, *args, **kwargs)
 
     # Invitations
 
-    def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
+    @RowAction(
+        title=_("Invite"),
+        permission="staff.add_staff",
+        heading=_("Invite a colleague"),
+        note=_("The invitation is a link, shown once on the next page: hand it over yourself. It is valid 72 hours."),
+        form_class=InviteForm,
+        fresh_seconds=FRESH_SECONDS,
+    )
+    def add_view(self, act: Act) -> HttpResponse:
         """Invite somebody, and show the link once."""
-        if not self.has_add_permission(request):
-            raise PermissionDenied
-        if (second_factor := verify_second_factor(request)) is not None:
-            return second_factor
-        form = InviteForm(request.POST if request.method == "POST" else None)
-        if form.is_valid():
-            try:
-                with transaction.atomic():
-                    return self._show_invitation(request, create_invited_staff(**form.cleaned_data))
-            except ValidationError as error:
-                form.add_error(None, error)
-        return self.action_form_page(
-            request,
-            None,
-            form,
-            title=_("Invite a colleague"),
-            button=_("Invite"),
-            note=_(
-                "The invitation is a link, shown once on the next page: hand it over yourself. It is valid 72 hours."
-            ),
-        )
+        return self._show_invitation(act, create_invited_staff(**act.form.cleaned_data))
 
-    @_StaffAction(
-        description=_("New invitation link"),
+    @_ActiveAction(
+        title=_("New invitation link"),
         button=_("Make the link"),
         note=_(
             "For a link that has expired or a lost password: the present password no longer works, sessions end,"
             " and second factors stay. The link is shown once, on the next page."
         ),
     )
-    def invite_again(self, request: HttpRequest, staff: Staff, form: ReasonForm) -> HttpResponse:
+    def invite_again(self, act: Act) -> HttpResponse:
         """Take the password away, and show a new link once."""
-        return self._show_invitation(request, staff_access.invite_again(**_given(request, staff, form)))
+        return self._show_invitation(act, staff_access.invite_again(**_given(act)))
 
-    def _show_invitation(self, request: HttpRequest, staff: Staff) -> HttpResponse:
+    def _show_invitation(self, act: Act, staff: Staff) -> HttpResponse:
         if not settings.STAFF_PASSWORD_LOGIN:
             # A link leads to a password.
             text = _("%(name)s is invited, and signs in with %(provider)s by the address %(email)s.")
             names = {"name": staff.get_username(), "provider": settings.STAFF_OIDC_NAME, "email": staff.email}
-            messages.success(request, text % names)
+            messages.success(act.request, text % names)
             return self.redirect_to(staff)
-        context = self.admin_site.each_context(request) | {
-            "opts": self.opts,
-            "title": _("Invitation"),
-            "staff": staff,
-            "link": request.build_absolute_uri(invitations.link(staff)),
-        }
-        return TemplateResponse(request, "admin/staff/staff/invited.html", context)
+        link = act.request.build_absolute_uri(invitations.link(staff))
+        return show_once(
+            act,
+            staff,
+            title=_("Invitation"),
+            heading=gettext("The invitation of %(name)s") % {"name": staff.get_username()},
+            warning=_("Copy the link now: it is shown this once and cannot be read back."),
+            facts=((_("Email address"), staff.email), (_("Valid"), _("72 hours, once"))),
+            secrets=(("link", _("Link"), link),),
+            hint=_(
+                "Hand it over by a way that only this person reads: the first person who opens it chooses the"
+                " password. No mail has been sent."
+            ),
+            button=_("I have copied it"),
+        )
 
     # Access
 
-    @_StaffAction(
-        description=_("Reset the second factor"),
+    @_ActiveAction(
+        title=_("Reset the second factor"),
         button=_("Reset"),
         note=_("Second factors and recovery codes are removed, and sessions end. Verify first who asks for it."),
-        is_dangerous=True,
+        variant=ActionVariant.DANGER,
     )
-    def reset_second_factor(self, request: HttpRequest, staff: Staff, form: ReasonForm) -> Any:
+    def reset_second_factor(self, act: Act) -> Any:
         """For a lost one."""
-        staff_access.reset_second_factor(**_given(request, staff, form))
+        staff_access.reset_second_factor(**_given(act))
         return _("The second factor is reset: the person enrols a new one at the next sign-in.")
 
-    @_StaffAction(
-        description=_("End all sessions"),
+    @_ActiveAction(
+        title=_("End all sessions"),
         button=_("End them"),
         note=_("The person is signed out in all browsers at once, and may sign in again."),
     )
-    def end_sessions(self, request: HttpRequest, staff: Staff, form: ReasonForm) -> Any:
+    def end_sessions(self, act: Act) -> Any:
         """Sign the person out everywhere."""
-        staff_access.end_sessions(**_given(request, staff, form))
+        staff_access.end_sessions(**_given(act))
         return _("All sessions have ended.")
 
-    @_StaffAction(
-        description=_("Disable"),
-        title=_("Disable the account"),
+    @_ActiveAction(
+        title=_("Disable"),
+        heading=_("Disable the account"),
         note=_("The person is signed out at once, and claimed cases return to the queue."),
         variant=ActionVariant.DANGER,
-        is_dangerous=True,
     )
-    def disable(self, request: HttpRequest, staff: Staff, form: ReasonForm) -> Any:
+    def disable(self, act: Act) -> Any:
         """No further login."""
-        staff_access.disable(**_given(request, staff, form))
+        staff_access.disable(**_given(act))
         return _("The account is disabled.")
 
     @_StaffAction(
-        description=_("Enable"),
-        title=_("Enable the account"),
+        title=_("Enable"),
+        heading=_("Enable the account"),
         note=_("The person signs in with the password and the second factor of before."),
+        is_possible=lambda staff: not staff.is_active,
     )
-    def enable(self, request: HttpRequest, staff: Staff, form: ReasonForm) -> Any:
+    def enable(self, act: Act) -> Any:
         """Let the person sign in again."""
-        staff_access.enable(**_given(request, staff, form))
+        staff_access.enable(**_given(act))
         return _("The account is enabled.")
 
     def may_act(self, request: HttpRequest, obj: Staff) -> bool:
         return self.has_change_permission(request, obj)
 
+    def possible_actions(self, request: HttpRequest, obj: Staff) -> list[Any]:
+        """None on one's own account."""
+        return super().possible_actions(request, obj) if obj != request.user else []
+
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        """The page with the acts that are possible above the fields."""
-        staff: Staff = kwargs["obj"]
         context["show_save_and_add_another"] = False
-        if self.has_change_permission(request, staff) and staff != request.user:
-            further = super().get_actions_detail(request, staff.pk)  # type: ignore[misc]
-            context["more_actions"] = self.action_links(
-                staff, [one for one in further if _is_possible(one.action_name, staff)]
-            )
         return super().render_change_form(request, context, *args, **kwargs)
 
-    def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        """None in the header: they are above the fields."""
-        return []
 
-
-def _given(request: HttpRequest, staff: Staff, form: ReasonForm) -> dict[str, Any]:
+def _given(act: Act) -> dict[str, Any]:
     """The arguments of the rules of staff/access.py."""
-    return {"staff": staff, "reason": form.cleaned_data["reason"], "by": staff_of(request)}
-
-
-def _is_possible(action_name: str, staff: Staff) -> bool:
-    """Whether the account's state allows the act: for a disabled account, only to enable it."""
-    return action_name.endswith("_enable") != staff.is_active
+    return {"staff": act.row, "reason": act.form.cleaned_data["reason"], "by": act.staff}
 
 
 # The imports above register Django's admin of groups, and allauth's of second factors and the company's accounts.

@@ -1,9 +1,7 @@
 """The columns and actions that the lists of users share: claim and release the selected, and their evidence packs."""
 
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -17,14 +15,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from backoffice.access import request_id_of, staff_of
+from backoffice.access import request_id_of
+from backoffice.actions import Act, EachAction
 from backoffice.exports.views import packs_page
-from backoffice.lists.cells import badge, icon_and_text, labelled, moment, user_link
+from backoffice.lists.cells import badge, icon_and_text, moment, user_link
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.lists.waiting_time import AgeState, age_of
 from backoffice.users.user_filters import mode_of, sees_identity, warn_of_cut
 from users.cases import claims, search
-from users.decisions import compliance
 from users.decisions.risk_flags import RISK_FLAGS, Weight, visible_flags
 from users.models import Status, User
 from users.records.erasures import erased_text
@@ -96,19 +94,23 @@ class CaseActionsAdmin(ReadOnlyAdmin):
     def has_claim_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(claims.PERMISSION)
 
-    @admin.action(description=gettext_lazy("Claim"), permissions=["claim"])
-    def claim_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> None:
+    @EachAction(
+        title=gettext_lazy("Claim"),
+        permission="claim",
+        done=lambda count: ngettext("%(count)s case is yours.", "%(count)s cases are yours.", count) % {"count": count},
+    )
+    def claim_selected(self, act: Act) -> None:
         """Claim each selected case that is free."""
-        if count := self._for_each(request, claims.claim):
-            text = ngettext("%(count)s case is yours.", "%(count)s cases are yours.", count) % {"count": count}
-            messages.success(request, text)
+        claims.claim(user=act.row, staff=act.staff, request_id=request_id_of(act.request))
 
-    @admin.action(description=gettext_lazy("Release"), permissions=["claim"])
-    def release_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> None:
+    @EachAction(
+        title=gettext_lazy("Release"),
+        permission="claim",
+        done=lambda count: ngettext("%(count)s case is free.", "%(count)s cases are free.", count) % {"count": count},
+    )
+    def release_selected(self, act: Act) -> None:
         """Release each selected case that the person may release."""
-        if count := self._for_each(request, claims.release):
-            text = ngettext("%(count)s case is free.", "%(count)s cases are free.", count) % {"count": count}
-            messages.success(request, text)
+        claims.release(user=act.row, staff=act.staff, request_id=request_id_of(act.request))
 
     def has_export_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("users.export_user")
@@ -116,25 +118,14 @@ class CaseActionsAdmin(ReadOnlyAdmin):
     @admin.action(description=gettext_lazy("Evidence packs …"), permissions=["export"])
     def export_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> HttpResponse | None:
         """Show of which users the packs will be."""
-        users = self._selected(request)
+        users = self.selected(request)
         return (
             packs_page(request, users, _("Chosen from a list"), back=request.get_full_path(), is_chosen=True)
             if users
             else None
         )
 
-    def _for_each(self, request: HttpRequest, rule: Callable[..., object]) -> int:
-        """Claim or release each selected case; report refusals by their reason. The number of those not refused."""
-        users, refusals = self._selected(request), defaultdict[str, list[str]](list)
-        for user in users:
-            act = partial(rule, user=user, staff=staff_of(request), request_id=request_id_of(request))
-            if refusal := compliance.refusal_of(act):
-                refusals[refusal].append(user.external_id)
-        for reason, external_ids in refusals.items():
-            messages.error(request, labelled(", ".join(external_ids), reason))
-        return len(users) - sum(map(len, refusals.values()))
-
-    def _selected(self, request: HttpRequest) -> list[User]:
+    def selected(self, request: HttpRequest) -> list[User]:
         """The selected users; none, and a message, where they are more than an action takes.
 
         They include those whom a colleague has decided since the list was loaded: Django's queryset has waiting cases

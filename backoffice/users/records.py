@@ -1,13 +1,14 @@
 """The admin of what happened to users: decisions, the profile history, the access log."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import ChoicesDropdownFilter, RelatedDropdownFilter
 
@@ -22,10 +23,10 @@ from backoffice.users.decision_filters import (
     ReasonFilter,
     ReviewerFilter,
 )
-from backoffice.users.profile_history import display_changes, with_previous
 from backoffice.users.user_filters import ModeFilter, mode_of, users_found
 from staff.models import Staff
 from users.cases.search import find_exactly
+from users.decisions.changes import FieldChange, differences
 from users.decisions.reasons import label_of, move_of, note_of, people_of
 from users.models import AccessKind, AccessRecord, Page, Proposal, Status, StatusChange, UserEvent
 from users.models.columns import IDENTITY_PERMISSION, PROFILE_COLUMNS
@@ -111,6 +112,34 @@ class StatusChangeAdmin(ReadOnlyAdmin):
     @admin.display(description=_("note"))
     def whole_note(self, change: StatusChange) -> str:
         return note_of(change) or "–"
+
+
+def with_previous(events: Sequence[Any]) -> list[tuple[Any, Any | None]]:
+    """Each event with the one before it of the same user; None for the user's first. In two statements."""
+    earlier = UserEvent.objects.filter(pgh_obj=OuterRef("pgh_obj"), pgh_id__lt=OuterRef("pgh_id")).order_by("-pgh_id")
+    found = UserEvent.objects.filter(pk__in=[event.pk for event in events])
+    previous = dict(found.values_list("pk", Subquery(earlier.values("pk")[:1])))
+    rows = UserEvent.objects.in_bulk([pk for pk in previous.values() if pk is not None])
+    return [(event, rows.get(previous.get(event.pk))) for event in events]
+
+
+def display_changes(event: Any, previous: Any | None, *, sees_identity: bool) -> str:
+    """What an event changed, such as *Last name: Okafor → Okafor-Gagnon*, of the fields that the reader may see."""
+    if previous is None:
+        return gettext("Submitted")
+    texts = [
+        gettext("%(field)s: %(old)s → %(new)s") % {"field": change.label, "old": change.old, "new": change.new}
+        for change in _changes(event, previous, sees_identity=sees_identity)
+    ]
+    if not texts and previous.profile_changed_at != event.profile_changed_at:
+        return gettext("Profile changed")
+    return "; ".join(texts)
+
+
+def _changes(event: Any, previous: Any, *, sees_identity: bool) -> Iterator[FieldChange]:
+    if event.status != previous.status:
+        yield FieldChange("status", previous.status, event.status)
+    yield from differences(previous, event, sees_identity=sees_identity)
 
 
 @admin.register(UserEvent)

@@ -13,8 +13,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 
-from backoffice.list_urls import MODE
 from backoffice.lists.filters import ChoiceFilter
+from backoffice.lists.pages import MODE
 from backoffice.lists.waiting_time import AgeState, limits
 from partners.models import Mode
 from users.cases.modes import in_mode

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from backoffice.case.requirement_forms import TEMPLATES
+from backoffice.case.requirements import TEMPLATES
 from staff.models import Staff
 from tests import factories
 from tests.browser.cases import Register, open_decision

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import Settings
 
-from backoffice.staff import staff_forms
+from backoffice.staff.staff_accounts import StaffForm
 from core.models import AuditEntry
 from core.refusals import RefusedError
 from staff import access as staff_access
@@ -174,7 +174,7 @@ def test_the_last_administrator_is_not_disabled_by_an_operator_neither() -> None
 def test_the_last_administrator_keeps_the_role(settings: Settings) -> None:
     settings.STAFF_MFA_REQUIRED = False
     last, viewer = person(ADMINISTRATOR), Group.objects.get(name="viewer")
-    form_class = modelform_factory(Staff, form=staff_forms.StaffForm, fields=["email", "groups"])
+    form_class = modelform_factory(Staff, form=StaffForm, fields=["email", "groups"])
     with transaction.atomic():
         form = form_class({"email": last.email, "groups": [viewer.pk]}, instance=last)
         assert "only active administrator" in str(form.errors)

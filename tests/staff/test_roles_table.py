@@ -16,7 +16,7 @@ from django.db.transaction import atomic, set_rollback
 from django.test import Client
 from pytest_django import Settings
 
-from backoffice.case.requirement_forms import AskForm, confirmation
+from backoffice.case.requirements import AskForm, confirmation
 from core.database import history_context
 from core.models import AuditEntry
 from events.models import DeliveryState, WebhookDelivery, WebhookEndpoint, WebhookSecret

@@ -3,8 +3,6 @@
 The back office, its bulk actions and the commands call these. docs/operations.md, "Decisions of two people".
 """
 
-from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -146,18 +144,11 @@ def waiting() -> QuerySet[Proposal]:
     return Proposal.objects.open().select_related("user__partner", "by").order_by("created_at", "id")
 
 
-def approve_all(proposals: Iterable[Proposal], *, by: Staff, source: str) -> Sequence[tuple[Proposal, str]]:
-    """Approve each by itself; returns why it was refused, empty where it was not.
-
-    A proposal of a case that the person has not opened since it was made is left open.
-    """
-
-    def approve_one(proposal: Proposal) -> None:
-        if AccessRecord.last_opening(proposal.user, by=by, since=proposal.created_at) is None:
-            raise RefusedError(_("Open the case first: nobody approves a proposal unseen."))
-        approve(proposal_id=proposal.pk, by=by, source=source)
-
-    return [(proposal, compliance.refusal_of(partial(approve_one, proposal))) for proposal in proposals]
+def approve_opened(proposal: Proposal, *, by: Staff, source: str) -> StatusChange:
+    """Approve one of several, whose case the person has opened since it was made. Raises as `approve` does."""
+    if AccessRecord.last_opening(proposal.user, by=by, since=proposal.created_at) is None:
+        raise RefusedError(_("Open the case first: nobody approves a proposal unseen."))
+    return approve(proposal_id=proposal.pk, by=by, source=source)
 
 
 def _locked(proposal_id: UUID) -> Proposal:

@@ -40,7 +40,7 @@ _CLOSING = (
     *(_LISTED, _NOT_SERVED, OTHER),
 )
 
-REASONS: dict[tuple[Status, Status], tuple[Reason, ...]] = {
+REASONS: dict[tuple[str, str], tuple[Reason, ...]] = {
     (Status.PENDING_COMPLIANCE, Status.ACTIVE): (
         _VERIFIED,
         Reason("riskFlagsExplained", _("Verified; the risk flags are explained")),
@@ -84,7 +84,7 @@ _MOVES: dict[tuple[Status, Status], Any] = {
 }
 
 
-def reasons_for(present: Status, to_status: Status) -> tuple[Reason, ...]:
+def reasons_for(present: str, to_status: str) -> tuple[Reason, ...]:
     """The reasons for a move, the most likely first; none for a move that is not allowed."""
     return REASONS.get((present, to_status), ())
 
@@ -116,7 +116,7 @@ def note_of(decision: StatusChange | Proposal) -> str:
     return "" if decision.reason in texts else decision.reason
 
 
-def needs_note(to_status: Status, code: str) -> bool:
+def needs_note(to_status: str, code: str) -> bool:
     """Whether a decision needs a note beside its code; see also risk_flags.approval_needs_note."""
     return to_status in NOTED or code == OTHER.code
 

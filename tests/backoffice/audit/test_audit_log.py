@@ -18,7 +18,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from backoffice.audit import audit_log, entries
-from backoffice.audit.objects import objects_of
+from backoffice.audit.audit_log import objects_of
 from core.models import AuditEntry
 from partners.models import ApiKey, Partner
 from tests import factories

@@ -16,8 +16,8 @@ from django.test import Client
 from django.utils import timezone, translation
 
 from backoffice.case import page as case_page
-from backoffice.case import requirement_panel, timeline
-from backoffice.case.requirement_forms import TEMPLATES
+from backoffice.case import requirements, timeline
+from backoffice.case.requirements import TEMPLATES
 from staff.models import Staff
 from tests import factories
 from tests.support.client import PartnerClient, Response
@@ -267,7 +267,7 @@ def test_an_overdue_one_is_marked(client: Client, user: User, monkeypatch: pytes
         def now() -> datetime:
             return late
 
-    for module in (requirement_panel, case_page):
+    for module in (requirements, case_page):
         monkeypatch.setattr(module, "timezone", Later)
     assert "Overdue" in panel(client, user)
     assert "Waiting for the partner: overdue" in words(page_of(client, user))
@@ -293,7 +293,7 @@ def test_a_note_of_the_partner_is_text(client: Client, user: User, api: PartnerC
 
 
 def test_only_the_latest_notes_are_shown(client: Client, user: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requirement_panel, "MAX_RESPONSES", 2)
+    monkeypatch.setattr(requirements, "MAX_RESPONSES", 2)
     requirement = factories.RequirementFactory.create(user=user)
     for number in range(3):
         factories.answer(requirement, f"Note {number}.")
@@ -304,16 +304,16 @@ def test_only_the_latest_notes_are_shown(client: Client, user: User, monkeypatch
 def test_who_does_not_see_identity_sees_no_values_of_it(user: User, api: PartnerClient, reviewer: Staff) -> None:
     factories.RequirementFactory.create(user=user, fields=("address_line1", "occupation"))
     assert api.patch("/v1/users/ada", {"addressLine1": "1 Elgin St", "occupation": "Nurse"}).status == 200
-    found = requirement_panel.requirements_of(User.objects.get(pk=user.pk), reviewer)
-    assert {change.column for one in found for answer in one.responses for change in answer.fields} == {
+    found = requirements.requirements_of(User.objects.get(pk=user.pk), reviewer)
+    assert {change.column for one in found for answer in one["responses"] for change in answer["fields"]} == {
         "address_line1",
         "occupation",
     }
     other: Any = factories.StaffFactory.create(role="viewer")
-    other.has_perm = lambda name: name in {requirement_panel.PERMISSION, "users.view_userevent"}
-    [cut] = requirement_panel.requirements_of(User.objects.get(pk=user.pk), other)
-    assert [change.column for answer in cut.responses for change in answer.fields] == ["occupation"]
-    assert cut.is_cut
+    other.has_perm = lambda name: name in {requirements.PERMISSION, "users.view_userevent"}
+    [cut] = requirements.requirements_of(User.objects.get(pk=user.pk), other)
+    assert [change.column for answer in cut["responses"] for change in answer["fields"]] == ["occupation"]
+    assert cut["is_cut"]
 
 
 def test_a_viewer_sees_none_of_it(user: User) -> None:

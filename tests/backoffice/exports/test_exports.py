@@ -17,7 +17,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from backoffice.exports import downloads, evidence_pack, records, user_lists
+from backoffice.exports import downloads, evidence_pack, lists, records
 from core import streaming
 from partners.models import Partner
 from tests import factories
@@ -232,7 +232,7 @@ def test_no_cell_is_a_formula_where_semicolons_separate_cells(city: str, create_
     ids=str,
 )
 def test_a_list_is_read_in_the_order_of_an_index(filters: dict[str, str], ada: User) -> None:
-    form = user_lists.UserListForm(filters)
+    form = lists.UserListForm(filters)
     assert form.is_valid()
     with planning_without(*UNORDERED):
         plan = form.users().explain()
@@ -276,9 +276,9 @@ def test_rows_are_read_as_they_are_sent(
         read.append(record["externalId"])
         return records.dump(record)
 
-    monkeypatch.setattr(user_lists, "dump", noted)
+    monkeypatch.setattr(lists, "dump", noted)
     monkeypatch.setattr(downloads, "CHUNK_BYTES", 1)
-    chunks = downloads.in_chunks(user_lists.ndjson_lines(User.objects.all()))
+    chunks = downloads.in_chunks(lists.ndjson_lines(User.objects.all()))
     next(chunks)
     assert read == ["ada"]
 

@@ -12,8 +12,8 @@ import pytest
 from django.db.models import Case, DateTimeField, TextField, Value, When
 from django.db.models.functions import Cast
 
-from backoffice.exports import history_lists, user_lists
-from backoffice.exports.history_lists import HISTORIES, HistoryForm
+from backoffice.exports import lists, records
+from backoffice.exports.lists import HISTORIES, HistoryForm
 from backoffice.exports.records import USER
 from partners.models import Partner
 from tests import factories
@@ -36,7 +36,7 @@ def day(days: int) -> str:
 
 
 def test_each_row_is_there_once_however_many_are_read_at_once(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history_lists, "BATCH_SIZE", 2)
+    monkeypatch.setattr(records, "BATCH_SIZE", 2)
     for status in (Status.ACTIVE, Status.SUSPENDED, Status.ACTIVE, Status.CLOSED):
         factories.StatusChangeFactory.create(user=ada, to_status=status)
         ada.refresh_from_db()
@@ -153,14 +153,14 @@ def unread_where(**condition: object) -> Any:
 def test_a_decision_that_cannot_be_read_is_named_and_the_others_are_there(
     size: int, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history_lists, "BATCH_SIZE", size)
+    monkeypatch.setattr(records, "BATCH_SIZE", size)
     for status in (Status.ACTIVE, Status.SUSPENDED, Status.CLOSED):
         factories.StatusChangeFactory.create(user=ada, to_status=status)
         ada.refresh_from_db()
     decisions = HISTORIES["decisions"]
     rows = decisions.rows.annotate(odd=unread_where(to_status=Status.SUSPENDED)).order_by("created_at", "id")
     history = decisions._replace(lookups=decisions.lookups | {"odd": "odd"})
-    first, second, third = list(history_lists.csv_lines(history, rows))[2:]
+    first, second, third = list(lists.history_lines(history, rows))[2:]
     assert (",active," in first, ",closed," in third) == (True, True)
     assert second == f"UNREADABLE,{ada.status_changes.get(to_status=Status.SUSPENDED).pk}\r\n"
 
@@ -169,11 +169,11 @@ def test_a_decision_that_cannot_be_read_is_named_and_the_others_are_there(
 def test_a_user_who_cannot_be_read_is_named_and_the_others_are_there(
     size: int, partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(user_lists, "BATCH_SIZE", size)
+    monkeypatch.setattr(lists, "BATCH_SIZE", size)
     monkeypatch.setitem(USER, "odd", "odd")
     odd = [factories.UserFactory.create(partner=partner, external_id=name) for name in ("a", "b", "c")][1]
-    users = User.objects.annotate(odd=unread_where(external_id="b")).order_by(*user_lists.USER_ORDER)
-    lines = [json.loads(line) for line in user_lists.ndjson_lines(users)]
+    users = User.objects.annotate(odd=unread_where(external_id="b")).order_by(*lists.USER_ORDER)
+    lines = [json.loads(line) for line in lists.ndjson_lines(users)]
     assert [line.get("externalId") for line in lines] == ["a", None, "c"]
     assert lines[1] == {"error": "UNREADABLE", "userId": str(odd.pk)}
-    assert list(user_lists.csv_lines(users))[3] == f"UNREADABLE,{odd.pk}\r\n"
+    assert list(lists.csv_lines(users))[3] == f"UNREADABLE,{odd.pk}\r\n"

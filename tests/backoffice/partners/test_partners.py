@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from backoffice.partners.key_columns import load_revokers
+from backoffice.partners.api_keys import load_revokers
 from core.models import AuditEntry
 from partners.authentication import keys
 from partners.models import ApiKey, Partner

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from backoffice.exports.transactions import document_records
-from events.models import Event
+from backoffice.exports.records import document_records
+from partners.models import Event
 from staff.models import Staff
 from tests.factories import NOON, StaffFactory
 from tests.support.client import PartnerClient, Response

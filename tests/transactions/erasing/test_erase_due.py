@@ -14,7 +14,7 @@ from django.core.files.storage import storages
 from django.db import connections
 from pytest_django import Settings
 
-from backoffice.records import erasures as records_page
+from backoffice import records as records_page
 from core.database import serving_role
 from core.models import AuditEntry
 from partners.models import Partner

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from django.db import OperationalError
@@ -133,7 +134,9 @@ def test_several_approvals_end_each_with_its_own_result(
         return change_status(**arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(compliance, "change_status", failing)
-    refusals = [refused for _proposal, refused in proposals.approve_all(waiting, by=second, source="test")]
+    refusals = [
+        compliance.refusal_of(partial(proposals.approve_opened, one, by=second, source="test")) for one in waiting
+    ]
     assert refusals[0] == refusals[3] == ""
     assert "may not decide any more" in refusals[1]
     assert "The database refused this" in refusals[2]

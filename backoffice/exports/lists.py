@@ -1,6 +1,6 @@
-"""Lists of users: the form with their filters, and the files: CSV for spreadsheets, NDJSON for programs."""
+"""Lists of users, decisions and the access log: the forms with their filters, and the lines of the files."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
@@ -13,12 +13,13 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from backoffice.exports.records import UNREADABLE, USER, dump, read_alone
-from backoffice.exports.spreadsheets import CONTENT_TYPE, CUT_OFF, csv_file
+from backoffice.exports.downloads import CONTENT_TYPE, CUT_OFF, csv_file
+from backoffice.exports.evidence_pack import DECISION
+from backoffice.exports.records import USER, Unreadable, dump, in_batches, read_alone
 from backoffice.lists.cells import labelled
 from partners.models import Mode, Partner
 from users.cases.modes import in_mode
-from users.models import Status, StatusChange, User
+from users.models import AccessRecord, Status, StatusChange, User
 
 BATCH_SIZE = 2_000
 # The order of the indexes of GET /v1/users.
@@ -145,7 +146,7 @@ def csv_lines(users: QuerySet[User]) -> Iterator[str]:
 def ndjson_lines(users: QuerySet[User]) -> Iterator[str]:
     """Write a JSON object for each user."""
     for row in _rows(users):
-        names = ("error", "userId") if row[0] == UNREADABLE else USER
+        names = ("error", "userId") if isinstance(row, Unreadable) else USER
         yield f"{dump(dict(zip(names, row, strict=True)))}\n"
 
 
@@ -165,16 +166,71 @@ def _rows(users: QuerySet[User]) -> Iterator[Sequence[Any]]:
             return
 
 
-class Format(NamedTuple):
-    """A file format. cut_off: the last line of an incomplete file."""
-
-    content_type: str
-    lines: Callable[[QuerySet[User]], Iterator[str]]
-    cut_off: str
-
-
-# The keys are the extensions of file names.
-FORMATS = {
-    "csv": Format(CONTENT_TYPE, csv_lines, CUT_OFF),
-    "ndjson": Format("application/x-ndjson", ndjson_lines, '{"error":"incomplete"}\n'),
+# By extension: the lines, and arguments of downloads.send_lines; cut_off is the last line of an incomplete file.
+FORMATS: dict[str, tuple[Callable[[QuerySet[User]], Iterator[str]], dict[str, str]]] = {
+    "csv": (csv_lines, {"content_type": CONTENT_TYPE, "cut_off": CUT_OFF}),
+    "ndjson": (ndjson_lines, {"content_type": "application/x-ndjson", "cut_off": '{"error":"incomplete"}\n'}),
 }
+
+
+# Decisions and the access log by period, the earliest first
+
+_OF_USER = {
+    "userId": "user",
+    "externalId": "user__external_id",
+    "firstName": "user__first_name",
+    "lastName": "user__last_name",
+    "partner": "user__partner__slug",
+    "mode": "user__partner__mode",
+}
+_DECISION = {"at": "created_at"} | _OF_USER | DECISION
+_ACCESS = {"at": "created_at", "what": "kind", "by": "staff__username"}
+_ACCESS |= _OF_USER | {"requestId": "request_id", "detail": "detail"}
+
+
+class History(NamedTuple):
+    """A list of what happened to users. permission: of its page in the back office. lookups: by the column's heading.
+
+    Its rows have `created_at` and `user`, and an index of the order.
+    """
+
+    title: Any
+    permission: str
+    rows: QuerySet[Any]
+    lookups: dict[str, str]
+
+
+# The keys are the names of the files.
+HISTORIES = {
+    "decisions": History(gettext_lazy("Decisions"), "users.view_statuschange", StatusChange.objects.all(), _DECISION),
+    "access-log": History(gettext_lazy("Access log"), "users.view_accessrecord", AccessRecord.objects.all(), _ACCESS),
+}
+
+
+class HistoryForm(ExportForm):
+    """Which rows to export."""
+
+    periods = (("since", "until"),)
+    field_order = ("since", "until")
+    since = day_field(gettext_lazy("From this day"))
+    until = day_field(gettext_lazy("To this day"))
+
+    def __init__(self, data: Mapping[str, Any] | None = None, *, initial: dict[str, Any] | None = None) -> None:
+        # The other form of the page has fields of the same names.
+        super().__init__(data, auto_id="id_history_%s", initial=initial)
+
+    def rows(self, history: History) -> QuerySet[Any]:
+        """Return the rows that match a valid form, in the order of time."""
+        partner = self.cleaned_data["partner"]
+        rows = history.rows.filter(**self.within(self.periods[0]), **({"user__partner": partner} if partner else {}))
+        return in_mode(rows, self.cleaned_data["mode"]).order_by("created_at", "id")
+
+
+def history_lines(history: History, rows: QuerySet[Any]) -> Iterator[str]:
+    """Write a heading, and a line for each row."""
+    lookups = history.lookups.values()
+    found = in_batches(rows.values(*lookups, "id"), "created_at")
+    return csv_file(
+        history.lookups,
+        (row if isinstance(row, Unreadable) else [row[lookup] for lookup in lookups] for row in found),
+    )

@@ -1,6 +1,6 @@
-"""The forms of requirements: what the partner is asked, and why a requirement is closed."""
+"""Requirements on the case: the forms by which the partner is asked and a requirement is closed, and what is open."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -8,20 +8,27 @@ from typing import Any
 from django import forms
 from django.core import signing
 from django.core.exceptions import ValidationError
+from django.db.models import Prefetch
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from backoffice.lists.cells import made_by, made_through
 from core.refusals import RefusedError
 from staff.models import Staff
 from users.api.requirement_serializers import RequirementSerializer
-from users.models import Requirement, RequirementCode, User
-from users.models.columns import PROFILE_COLUMNS
+from users.decisions.changes import FieldChange
+from users.decisions.decision_basis import HISTORY_PERMISSION
+from users.models import Requirement, RequirementCode, RequirementResponse, RequirementState, User, UserEvent
+from users.models.columns import FIELD_NAMES, IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
 from users.models.requirements import CLOSURE_NOTE_LENGTH, MESSAGE_LENGTH
-from users.profile.labels import LABELS
-from users.requirements.requirements import DEFAULT_DUE_DAYS, check_message
+from users.profile.labels import LABELS, READING_ORDER
+from users.requirements.requirements import DEFAULT_DUE_DAYS, check_message, has_requirements, not_closed
 
+PERMISSION = "users.view_requirement"
 DUE_DAYS = (7, 14, 30)
+# A requirement takes 100 responses; the timeline and the evidence pack have them all.
+MAX_RESPONSES = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +40,9 @@ class Template:
 
     @property
     def meaning(self) -> str:
-        """The message in the reader's language."""
-        return gettext(self.message)
+        """The message in the reader's language; empty where the reader reads English."""
+        meaning = gettext(self.message) if self.message else ""
+        return meaning if meaning != self.message else ""
 
 
 _ADDRESS = ("address_line1", "city", "postal_code", "province", "country")
@@ -124,20 +132,15 @@ class AskForm(forms.Form):
     def meaning(self) -> str:
         """What the chosen code's template means in the reader's language; empty without one."""
         code = self["code"].value()
-        return meaning_of(TEMPLATES[RequirementCode(code)]) if code in RequirementCode.values else ""
+        return TEMPLATES[RequirementCode(code)].meaning if code in RequirementCode.values else ""
 
 
 def ask_templates() -> dict[str, dict[str, Any]]:
     """The templates by code, for case.js; the meaning only where it is not the message itself."""
     return {
-        code.value: {"message": one.message, "meaning": meaning_of(one), "fields": one.fields}
+        code.value: {"message": one.message, "meaning": one.meaning, "fields": one.fields}
         for code, one in TEMPLATES.items()
     }
-
-
-def meaning_of(template: Template) -> str:
-    """What a message means in the reader's language; empty where the reader reads English."""
-    return template.meaning if template.message and template.meaning != template.message else ""
 
 
 def preview(form: AskForm) -> dict[str, Any]:
@@ -155,7 +158,7 @@ def preview(form: AskForm) -> dict[str, Any]:
     template = TEMPLATES[RequirementCode(asked["code"])]
     return {
         "as_json": {name: field.to_representation(field.get_attribute(requirement)) for name, field in shown.items()},
-        "meaning": meaning_of(template) if requirement.message == template.message else "",
+        "meaning": template.meaning if requirement.message == template.message else "",
         "due_at": due_at,
         "code_label": RequirementCode(asked["code"]).label,
         "field_labels": [LABELS[column] for column in columns],
@@ -171,12 +174,13 @@ class CloseForm(forms.Form):
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, requirement_id: object = "") -> None:
         super().__init__(data, auto_id=f"close-{requirement_id}-%s")
+        self.requirement_id: object = requirement_id
 
 
 # The second step: what is sent is what the person saw, signed by the page that showed it
 
 MAX_SECONDS = 15 * 60
-_SALT = "backoffice.case.requirement_forms"
+_SALT = "backoffice.case.requirements"
 
 
 def confirmation(form: AskForm, *, user: User, staff: Staff) -> str:
@@ -197,3 +201,56 @@ def check_confirmed(form: AskForm, *, user: User, staff: Staff, signed: str) -> 
 def _content(form: AskForm, user: User, staff: Staff) -> list[object]:
     asked = form.requirement()
     return [str(user.pk), staff.pk, asked["code"], sorted(asked["fields"]), asked["message"], asked["due_in_days"]]
+
+
+# What is not closed
+
+
+def requirements_of(user: User, reader: Staff, *, close: CloseForm | None = None) -> list[dict[str, Any]]:
+    """The requirements that are not closed, oldest first, in a bounded number of statements; none without one.
+
+    Each with its latest answers, the latest first. close: a refused form to show again.
+    """
+    if not has_requirements(user) or not reader.has_perm(PERMISSION):
+        return []
+    latest = Prefetch("responses", RequirementResponse.objects.order_by("-pk")[:MAX_RESPONSES], to_attr="latest")
+    found: list[Any] = list(not_closed(user.pk).select_related("by").prefetch_related(latest))
+    hidden = frozenset() if reader.has_perm(IDENTITY_PERMISSION) else frozenset(IDENTITY_COLUMNS)
+    asked = [one for one in found if one.fields]
+    wanted = {row.profile_event for one in asked for row in (one, *one.latest)}
+    profiles: Mapping[Any, Any] = UserEvent.objects.in_bulk(wanted) if reader.has_perm(HISTORY_PERMISSION) else {}
+    return [
+        {
+            "requirement": one,
+            "state": RequirementState(one.state),
+            # The docs' names and the reader's.
+            "fields": [(FIELD_NAMES[column], LABELS[column]) for column in READING_ORDER if column in one.fields],
+            "responses": [
+                {
+                    "response": answer,
+                    "actor": made_by(answer.context),
+                    "source": made_through(answer.context),
+                    "fields": list(_answered_fields(one, answer, profiles, hidden)),
+                }
+                for answer in one.latest
+            ],
+            "is_overdue": not one.latest and one.due_at < timezone.now(),
+            "is_cut": not hidden.isdisjoint(one.fields),
+            "close": close if close and close.requirement_id == one.pk else CloseForm(requirement_id=one.pk),
+        }
+        for one in found
+    ]
+
+
+def _answered_fields(
+    asked: Requirement, answered: RequirementResponse, profiles: Mapping[Any, Any], hidden: frozenset[str]
+) -> Iterator[FieldChange]:
+    """The fields that were asked for, when they were and with the answer; of an answer by note, those that differ."""
+    before, after = profiles.get(asked.profile_event), profiles.get(answered.profile_event)
+    for column in READING_ORDER if before and after else ():
+        if column not in asked.fields or column in hidden:
+            continue
+        change = FieldChange(column, getattr(before, column), getattr(after, column))
+        # An update that repeats a value confirms it.
+        if not answered.note or change.is_difference:
+            yield change
