@@ -561,7 +561,7 @@ def test_the_lists_are_filtered_by_what_one_has_asked(
     of_mine = factories.RequirementFactory.create(user=closed, by=reviewer)
     close_requirement(requirement_id=of_mine.pk, by=reviewer)
     page = client.get(f"/admin/users/{path}/?asked=me").content.decode()
-    assert [external_id for external_id in ("u-0", "u-1", "u-2") if f">{external_id}<" in page] == ["u-0"]
+    assert [external_id for external_id in ("u-0", "u-1", "u-2") if f">{external_id} · " in page] == ["u-0"]
 
 
 # Each difference once
