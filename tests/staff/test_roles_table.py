@@ -304,7 +304,7 @@ KEPT = {
 CHANGED_BY_SOME = {
     "a partner": ("partners/partner", "partner"),
     "an API key": ("partners/apikey", "key"),
-    "a staff account": ("users/staff", "colleague"),
+    "a staff account": ("staff/staff", "colleague"),
 }
 EDITED = {
     "external_id": "mine",
@@ -541,8 +541,8 @@ TABLE: tuple[Page | Action, ...] = (
     ),
     *form("Retry a webhook's deliveries", f"{WEBHOOK}retry/", is_done=is_retried),
     *form("Retry a delivery", "/admin/events/webhookdelivery/{w.delivery.pk}/retry/", is_done=is_retried),
-    Page("Staff", rows_of("users/staff"), STAFF_READERS),
-    Page("Staff account", rows_of("users/staff", "colleague"), STAFF_READERS),
+    Page("Staff", rows_of("staff/staff"), STAFF_READERS),
+    Page("Staff account", rows_of("staff/staff", "colleague"), STAFF_READERS),
     *form(
         "Invite a colleague",
         "/admin/staff/staff/add/",
@@ -552,7 +552,7 @@ TABLE: tuple[Page | Action, ...] = (
     ),
     Action(
         "Change a staff account's role",
-        rows_of("users/staff", "colleague"),
+        rows_of("staff/staff", "colleague"),
         ADMINISTRATORS,
         lambda w: {"email": w.colleague.email, "groups": [Group.objects.get(name="auditor").pk]},
         lambda w: [group.name for group in w.colleague.groups.all()] == ["auditor"],

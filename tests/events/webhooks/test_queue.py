@@ -445,15 +445,19 @@ def test_a_test_is_sent_once_and_says_nothing_of_the_endpoint(endpoint: WebhookE
 
 # What staff ask for
 
+ATTEMPT = {"at": "2026-01-15T10:30:00.000000Z", "milliseconds": 5, "status": 500}
+
 
 def test_retried_are_those_that_failed_or_wait(endpoint: WebhookEndpoint) -> None:
     later = timezone.now() + timedelta(hours=1)
-    failed = WebhookDeliveryFactory.create(endpoint=endpoint, state="failed", attempts=[{}] * 8)
-    waiting = WebhookDeliveryFactory.create(endpoint=endpoint, attempts=[{}], next_attempt_at=later)
+    failed = WebhookDeliveryFactory.create(endpoint=endpoint, state="failed", attempts=[ATTEMPT] * 8)
+    waiting = WebhookDeliveryFactory.create(endpoint=endpoint, attempts=[ATTEMPT], next_attempt_at=later)
     for state in ("delivered", "skipped"):
         WebhookDeliveryFactory.create(endpoint=endpoint, state=state)
     WebhookDeliveryFactory.create(state="failed")
-    leased = WebhookDeliveryFactory.create(endpoint=endpoint, attempts=[{}], next_attempt_at=later, leased_until=later)
+    leased = WebhookDeliveryFactory.create(
+        endpoint=endpoint, attempts=[ATTEMPT], next_attempt_at=later, leased_until=later
+    )
 
     assert deliveries.retry(endpoint=endpoint, since=timezone.now() + timedelta(minutes=1)) == 0
     assert deliveries.retry(endpoint=endpoint, delivery=leased) == 0

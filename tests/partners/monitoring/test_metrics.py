@@ -12,10 +12,11 @@ from prometheus_client.samples import Sample
 from pytest_django.fixtures import Settings
 
 from core.database import serving_role
+from events.gauges import feeds
 from events.webhooks.delivering import APPLICATION_NAME
 from partners.authentication.keys import issue
 from partners.models import Mode, Partner
-from partners.monitoring.gauges import RedisCollector, keys, sessions
+from partners.monitoring.gauges import RedisCollector, keys
 from tests import factories
 from tests.conftest import database_url
 from tests.support.client import PartnerClient
@@ -114,10 +115,10 @@ def test_whether_redis_responds_is_shown_where_it_is_used(settings: Settings, ur
 def test_whether_something_delivers_is_shown(committed_partner: Partner) -> None:
     # A transaction sees the sessions as they were when it first looked.
     with psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as database:
-        [deliverers] = [one for one in sessions(database) if one.name == "psi_event_deliverers"]
+        [deliverers] = [one for one in feeds(database) if one.name == "psi_event_deliverers"]
         before = deliverers.samples[0].value
         with psycopg.connect(database_url(serving_role.SERVING), application_name=APPLICATION_NAME):
-            [deliverers] = [one for one in sessions(database) if one.name == "psi_event_deliverers"]
+            [deliverers] = [one for one in feeds(database) if one.name == "psi_event_deliverers"]
         assert deliverers.samples[0].value == before + 1
 
 
