@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, suppress
 from functools import cached_property
 from typing import Any, ClassVar
 
+import orjson
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, DatabaseError
 from django.http import HttpRequest, HttpResponse
@@ -28,7 +29,7 @@ from partners.api.idempotency import Claim, KeyUse
 from partners.api.json import JsonParser
 from partners.api.pagination import LimitPagination
 from partners.api.request import PartnerRequest
-from partners.api.response import JsonRenderer, JsonResponse
+from partners.api.response import JsonResponse
 from partners.api.throttling import PartnerRateThrottle
 from partners.authentication.signature_authentication import SignatureAuthentication
 
@@ -47,7 +48,6 @@ class PartnerAPIView(APIView):
     authentication_classes = (SignatureAuthentication,)
     throttle_classes = (PartnerRateThrottle,)
     parser_classes = (JsonParser,)
-    renderer_classes = (JsonRenderer,)
     # Views that read `paginator` declare it.
     pagination_class: ClassVar[type[LimitPagination]]
     # Of the body; views that call `validated` declare it.
@@ -170,7 +170,7 @@ class PartnerAPIView(APIView):
 
     def read(self, data: object) -> HttpResponse:
         """The response to a read."""
-        return JsonResponse(200, JsonRenderer().render(data))
+        return JsonResponse(200, orjson.dumps(data))
 
     # --- Writes ---
 

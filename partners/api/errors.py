@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import orjson
 import structlog
 from django.http import HttpResponse
 from rest_framework import exceptions
@@ -11,7 +12,7 @@ from rest_framework.settings import api_settings
 from core.database import errors
 from core.refusals import RefusedError
 from core.request_context import request_context
-from partners.api.response import JsonRenderer, JsonResponse
+from partners.api.response import JsonResponse
 from partners.authentication.signature_authentication import REALM, SecretLostError, SignatureRefusedError
 from partners.authentication.signatures import NotUtf8Error
 
@@ -187,7 +188,7 @@ def exception_handler(exception: Exception, context: Mapping[str, Any]) -> HttpR
         log.error("request failed", status=error.status_code, sqlstate=errors.sqlstate(exception), exc_info=exception)
     request_context.refusal = error.cause()
     body = error.body() | {"requestId": getattr(context["request"], "request_id", "")}
-    return JsonResponse(error.status_code, JsonRenderer().render(body), error.headers)
+    return JsonResponse(error.status_code, orjson.dumps(body), error.headers)
 
 
 def _field_errors(detail: Any, path: str = "") -> Iterator[FieldError]:

@@ -1,4 +1,4 @@
-"""The renderer of JSON under /v1, and Django's response, made quickly.
+"""Django's response with JSON, made quickly.
 
 HttpResponse determines a charset and checks and converts each header and its content: a tenth of a request's cost.
 The underscored names are Django's (docs/dependencies.md).
@@ -6,12 +6,9 @@ The underscored names are Django's (docs/dependencies.md).
 
 from collections.abc import Mapping, ValuesView
 from http.cookies import SimpleCookie
-from typing import Any
 
-import orjson
 from django.http import BadHeaderError, HttpResponse
 from django.http.response import ResponseHeaders
-from rest_framework.renderers import BaseRenderer
 
 JSON = "application/json"
 
@@ -45,17 +42,3 @@ class JsonResponse(HttpResponse):
         self._container = [body]
         self._charset = self._reason_phrase = self._handler_class = None
         self._resource_closers: list[object] = []
-
-
-class JsonRenderer(BaseRenderer):
-    """The renderer of every response except a document's file."""
-
-    media_type = JSON
-    format = "json"
-    charset = None
-
-    def render(
-        self, data: object, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
-    ) -> bytes:
-        """`data` as JSON in UTF-8."""
-        return orjson.dumps(data)
