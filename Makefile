@@ -25,7 +25,7 @@ export PYTHONDONTWRITEBYTECODE =
 # Two rules install into one folder.
 .NOTPARALLEL:
 
-.PHONY: help install docs demo serve test test-pythons examples-test generated-test long-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi-lint messages lock size clean
+.PHONY: help install docs demo serve test test-pythons examples-test generated-test long-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi-lint messages roles lock size clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
@@ -160,6 +160,9 @@ messages: install ## updates and compiles the French catalogue; needs GNU gettex
 	  { echo "messages needs GNU gettext on the PATH: apt-get install gettext" >&2; exit 1; }
 	$(MANAGE) makemessages --locale fr --add-location file --no-obsolete --ignore tests --ignore docs --ignore staticfiles
 	msgfmt --check-format -o locale/fr/LC_MESSAGES/django.mo locale/fr/LC_MESSAGES/django.po
+
+roles: install ## every page and action of the back office, with the roles that see or do it
+	@PYTHONPATH=clients/python/src $(MANAGE) shell -v 0 -c 'from tests.staff import test_roles_table as t; print(t.table())'
 
 lock: install ## resolves requirements/*.in, with hashes and without an index's address
 	cd requirements && for name in base docs demo dev generators; do \
