@@ -58,6 +58,11 @@ class Act:
         return {"by": self.staff, "source": f"request {request_id_of(self.request)}"}
 
     @property
+    def made_on(self) -> dict[str, Any]:
+        """Likewise, of rules that compare the version of the user that the person saw."""
+        return {"expected_version": self.version, **self.made_by}
+
+    @property
     def version(self) -> str:
         """The version of the row that the person saw, as the form sends it back."""
         return self.request.POST.get("version", "")

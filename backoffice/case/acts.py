@@ -125,8 +125,7 @@ def decide(act: Act) -> object:
         user=act.row,
         to_status=act.form.to_status,
         **act.form.reason(),
-        expected_version=act.version,
-        **act.made_by,
+        **act.made_on,
     )
     if isinstance(decided, Proposal):
         return _("%(user)s waits for a second person.") % {"user": act.row.external_id}
@@ -137,9 +136,7 @@ def decide(act: Act) -> object:
 def approve_proposal(act: Act) -> str:
     """Approve another person's proposal."""
     proposal, note = act.sent_row(act.row.proposals, "proposal"), act.form.cleaned_data["note"]
-    return _now(
-        act.row, proposals.approve(proposal_id=proposal.pk, note=note, expected_version=act.version, **act.made_by)
-    )
+    return _now(act.row, proposals.approve(proposal_id=proposal.pk, note=note, **act.made_on))
 
 
 @CaseAction(form_class=DeclineForm, sent_as="decline", rule_comes_first=True)
@@ -175,7 +172,7 @@ def ask(act: Act) -> object:
     if step != SEND:
         return case_page(act.request, act.row.pk, ask=act.form, is_confirmed=step != EDIT)
     check_confirmed(act.form, user=act.row, staff=act.staff, signed=act.request.POST.get("confirmed", ""))
-    requirements.open_requirement(user=act.row, **act.form.requirement(), expected_version=act.version, **act.made_by)
+    requirements.open_requirement(user=act.row, **act.form.requirement(), **act.made_on)
     return _("%(user)s waits for the partner.") % {"user": act.row.external_id}
 
 
@@ -189,8 +186,7 @@ def close_requirement(act: Act) -> str:
     requirements.close_requirement(
         requirement_id=act.form.requirement_id,
         note=act.form.cleaned_data["note"],
-        expected_version=act.version,
-        **act.made_by,
+        **act.made_on,
     )
     return _("The requirement is closed.")
 

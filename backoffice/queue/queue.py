@@ -27,7 +27,6 @@ from backoffice.users.case_actions import (
     display_flags,
 )
 from users.decisions import compliance
-from users.decisions.changes import version_of
 from users.decisions.risk_flags import risk_flag_codes
 from users.models import ANSWERED, ASKED, AnsweredUser, AskedUser, ChangedUser, Claim, QueuedUser, Status
 from users.models.columns import IDENTITY_PERMISSION
@@ -80,7 +79,7 @@ class CaseListAdmin(CaseActionsAdmin):
         codes = risk_flag_codes(rows, sees_identity=sees_identity) if rows else {}
         for user in rows:
             held: Claim | None = getattr(user, "claim", None)
-            user.held, user.flag_codes, user.version = held, codes[user.pk], version_of(user)
+            user.held, user.flag_codes = held, codes[user.pk]
             user.has_all_flags = sees_identity
             user.is_mine = held is not None and held.staff_id == staff.pk
             user.may = compliance.permitted_actions(user=user, claim=held, staff=staff)
@@ -115,19 +114,16 @@ class CaseListAdmin(CaseActionsAdmin):
 
     @admin.display(description="")
     def buttons(self, user: Any) -> str:
-        """Buttons of backoffice/case/views.py, in the form of the list's head."""
+        """Buttons of backoffice/case/acts.py, in the form of the list's head."""
         name = {"name": user.full_name}
         texts = {
             "claim": (_("Claim %(name)s") % name, _("Claim")),
             "release": (_("Release %(name)s") % name, _("Release")),
         }
-        button = (
-            '<button class="bo-button bo-plain" form="case-button" formaction="{}" name="version" value="{}"'
-            ' aria-label="{}">{}</button>'
-        )
+        button = '<button class="bo-button bo-plain" form="case-button" formaction="{}" aria-label="{}">{}</button>'
         possible = [view for view in texts if user.may[view]]
         urls = {view: reverse(f"backoffice_{view}", args=(user.pk,)) for view in possible}
-        return format_html_join(" ", button, ((urls[view], user.version, *texts[view]) for view in possible))
+        return format_html_join(" ", button, ((urls[view], *texts[view]) for view in possible))
 
 
 def _has_other_statuses(request: HttpRequest) -> bool:
