@@ -5,9 +5,9 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
 
-from events.gauges import feeds, webhooks
+from events.metrics import feeds, webhooks
 from partners.monitoring import health
-from partners.monitoring.gauges import DatabaseCollector, RedisCollector, keys, purge, sessions
+from partners.monitoring.metrics import DatabaseCollector, RedisCollector, keys, purge, sessions
 from users.decisions.metrics import cases, proposals
 
 REGISTRY.register(DatabaseCollector(sessions, keys, purge, feeds, webhooks, proposals, cases))

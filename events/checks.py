@@ -6,7 +6,7 @@ from django.core.checks import Error
 
 from events.webhooks.delivering import APPLICATION_NAME
 from partners.checks import Found, installation_check
-from partners.monitoring.probes import connect
+from partners.monitoring.health import connect
 
 # Behind PgBouncer deliver_events has a session only while it works, which is every 0.3 s.
 DELIVERER_SECONDS = 2.0

@@ -15,7 +15,6 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register  # n
 from django.db import DatabaseError, InterfaceError, connections
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
-from redis import Redis
 from redis.exceptions import RedisError
 
 from core.database import grants, serving_role
@@ -23,7 +22,6 @@ from core.evidence_key import signing_key
 from partners.models import ApiKey, Partner, in_force
 from partners.monitoring import health
 from partners.monitoring.health import named
-from partners.monitoring.probes import REDIS_SECONDS
 
 # Seconds. The window of signatures is far wider, but a clock that is wrong at all is not synchronised.
 CLOCK_WARNING, CLOCK_ERROR = 1.0, 10.0
@@ -131,9 +129,7 @@ def _database_time() -> float:
 
 
 def _redis_time() -> float:
-    with Redis.from_url(
-        settings.REDIS_URL, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS
-    ) as client:
+    with health.redis_client() as client:
         seconds, microseconds = client.time()
     return float(seconds) + float(microseconds) / 1e6
 

@@ -188,7 +188,7 @@ class SignatureAuthentication(BaseAuthentication):
             raise unauthorized(request, AuthenticationFailure.UNKNOWN_KEY)
         request_context.partner, request_context.key = caller.partner_slug, caller.key_prefix
         if caller.secret_is_lost and caller.is_active:
-            metrics.count_undecryptable_secret()
+            metrics.undecryptable_secrets.inc()
             raise SecretLostError
         if not is_signed:
             raise unauthorized(request, AuthenticationFailure.BAD_SIGNATURE, skew_seconds=skew, caller=caller)

@@ -1,26 +1,131 @@
-"""Readiness: whether requests can be handled; its texts contain no addresses or values."""
+"""Readiness: whether requests can be handled, by probes of the database and Redis with short timeouts.
 
+Its texts contain no addresses or values.
+"""
+
+import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
+import psycopg
+from cryptography.fernet import InvalidToken
 from django.conf import settings
+from django.db import connections
 from django.db.migrations.loader import MigrationLoader
 from psycopg.errors import ConnectionTimeout, QueryCanceled, UndefinedTable
+from redis import Redis
 from redis.exceptions import TimeoutError as RedisTimeoutError
 
-from partners.monitoring import probes
-from partners.monitoring.probes import TIMEOUT_SECONDS, Probe
+from core import encryption
+from partners.models import KEY_IS_ACTIVE
+
+T = TypeVar("T")
+Session = psycopg.Connection[Any]
+
+# All probes of a request together have this time.
+TIMEOUT_SECONDS = 1.5
+CONNECT_SECONDS = 2  # psycopg's minimum
+SERVER_TIMEOUTS = "-c statement_timeout=1s -c lock_timeout=1s -c default_transaction_read_only=on"
+REDIS_SECONDS = 1.0
+
+# Decrypting a secret takes some 50 µs.
+MAX_KEYS = 1000
+_SECRETS_OF_KEYS_IN_FORCE = f"""
+    SELECT key.encrypted_secret
+      FROM partners_apikey key JOIN partners_partner partner ON partner.id = key.partner_id
+     WHERE {KEY_IS_ACTIVE}
+     ORDER BY key.last_used_at DESC NULLS LAST LIMIT {MAX_KEYS}
+"""
+
+
+class Probe(Generic[T]):
+    """Runs a function in a thread, once at a time: calls during a run share its result, so a hang holds one thread."""
+
+    def __init__(self, function: Callable[[], T], *, cache_seconds: float = 0.0) -> None:
+        """cache_seconds: for how long a result is reused; a failure is not."""
+        self._function = function
+        self._cache_seconds = cache_seconds
+        self._cached_until = 0.0
+        self._lock = threading.Lock()
+        self._future: Future[T] | None = None
+
+    def start(self) -> Future[T]:
+        """The result of the present run, or of a new one."""
+        with self._lock:
+            if self._future is None or (self._future.done() and time.monotonic() >= self._cached_until):
+                self._future = Future()
+                threading.Thread(target=self._run, args=(self._future,), name="probe", daemon=True).start()
+            return self._future
+
+    def _run(self, future: Future[T]) -> None:
+        try:
+            result = self._function()
+            self._cached_until = time.monotonic() + self._cache_seconds
+            future.set_result(result)
+        except Exception as error:  # noqa: BLE001 - handed to the callers
+            future.set_exception(error)
+
+
+def connect() -> Session:
+    """A read-only connection with short timeouts. Raises psycopg.Error."""
+    database = connections["default"].copy()
+    parameters = database.get_connection_params() | {
+        "connect_timeout": CONNECT_SECONDS,
+        # Milliseconds: it ends the wait for a host that disappeared.
+        "tcp_user_timeout": 2000,
+        "application_name": "partner-service-monitoring",
+        "options": SERVER_TIMEOUTS,
+        "autocommit": True,
+    }
+    if parameters.get("target_session_attrs") == "read-write":
+        # This session is read-only by itself.
+        parameters["target_session_attrs"] = "primary"
+    session: Session = database.get_new_connection(parameters)
+    return session
+
+
+def applied_migrations() -> set[tuple[str, str]]:
+    """App and name of each. Raises psycopg.Error."""
+    with connect() as database:
+        return set(database.execute("SELECT app, name FROM django_migrations").fetchall())
+
+
+def count_undecryptable_secrets() -> tuple[int, int]:
+    """Of the MAX_KEYS keys in force used last, how many have a secret that no present key decrypts; and how many."""
+    with connect() as database:
+        secrets = [secret for (secret,) in database.execute(_SECRETS_OF_KEYS_IN_FORCE).fetchall()]
+    lost = len(secrets)
+    for secret in secrets:
+        with suppress(InvalidToken):
+            encryption.decrypt(secret, purpose=encryption.API_SECRETS)
+            lost -= 1
+    return lost, len(secrets)
+
+
+def redis_client() -> Redis:
+    """A client with short timeouts, to be closed."""
+    return Redis.from_url(settings.REDIS_URL, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS)
+
+
+def ping_redis() -> None:
+    """Raises redis.RedisError."""
+    with redis_client() as client:
+        client.ping()
+
+
+# Readiness
 
 OK = "ok"
 MAX_NAMED = 5
 SECRETS_CACHE_SECONDS = 60.0
 
-_migrations = Probe(probes.applied_migrations)
-_undecryptable_secrets = Probe(probes.count_undecryptable_secrets, cache_seconds=SECRETS_CACHE_SECONDS)
-_redis = Probe(probes.ping_redis)
+_migrations = Probe(applied_migrations)
+_undecryptable_secrets = Probe(count_undecryptable_secrets, cache_seconds=SECRETS_CACHE_SECONDS)
+_redis = Probe(ping_redis)
 
 
 class Health(NamedTuple):

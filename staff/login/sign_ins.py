@@ -46,7 +46,7 @@ def record_sign_in(request: HttpRequest, user: Staff, **_signal: Any) -> None:
         from partners.monitoring import metrics  # noqa: PLC0415 - slow to start, and no command needs it
 
         log.warning("emergency account signed in", staff=user.pk)
-        metrics.count_emergency_sign_in()
+        metrics.emergency_sign_ins.inc()
     _record(EMERGENCY_SIGNED_IN if user.is_emergency else SIGNED_IN, request, user.get_username())
 
 
@@ -70,7 +70,7 @@ def record_refusal(request: HttpRequest, cause: str, username: str) -> None:
 
     staff = Staff.objects.filter(username__iexact=username).first() if username else None
     log.warning("staff login failed", cause=cause, staff=staff and staff.pk)
-    metrics.count_failed_login(cause)
+    metrics.failed_logins.labels(cause).inc()
     if cause == LIMIT and not cache.add(
         f"locked-out:{staff and staff.pk}:{client_address(request)}", "1", LOCK_OUT_SECONDS
     ):

@@ -121,7 +121,7 @@ def _refuse(request: HttpRequest, kind: str, cause: str, username: str = "") -> 
     from partners.monitoring import metrics  # noqa: PLC0415 - slow to start, and no command needs it
 
     log.warning("staff login failed", cause=kind, detail=cause)
-    metrics.count_failed_login(kind)
+    metrics.failed_logins.labels(kind).inc()
     address = client_address(request)
     # Anybody can ask for these without an account.
     if kind != PROVIDER or cache.add(f"oidc-refused:{address}", "1", LOCK_OUT_SECONDS):

@@ -32,7 +32,7 @@ from partners.api import handler
 from partners.api.base import PartnerAPIView
 from partners.api.throttling import PartnerRateThrottle
 from partners.models import Partner
-from partners.monitoring import probes
+from partners.monitoring import health
 from tests.conftest import database_url
 from tests.support.client import PartnerClient
 from tests.support.watched import wait_until
@@ -593,6 +593,6 @@ def test_locks_show_what_was_committed_meanwhile_whatever_the_database_defaults_
 def test_a_probe_asks_for_the_primary_as_its_own_session_is_read_only(monkeypatch: pytest.MonkeyPatch) -> None:
     options = connections["default"].settings_dict["OPTIONS"]
     monkeypatch.setitem(options, "target_session_attrs", "read-write")
-    with probes.connect() as session:
+    with health.connect() as session:
         shown = session.execute("SHOW default_transaction_read_only").fetchone()
         assert (shown, session.info.get_parameters()["target_session_attrs"]) == (("on",), "primary")

@@ -8,7 +8,7 @@ from django.utils import timezone
 from prometheus_client import Counter
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from partners.monitoring.probes import Session
+from partners.monitoring.health import Session
 from users.decisions.reasons import REASONS
 from users.models import Proposal, Status, StatusChange
 

@@ -13,7 +13,7 @@ from django.db import connections
 from core.database import serving_role
 from events.feed import relay
 from events.feed.relay import Relay
-from events.gauges import feeds
+from events.metrics import feeds
 from events.models import Event
 from partners.models import Partner
 from tests import factories

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from core.database import serving_role
 from events.feed.relay import Relay
-from events.gauges import feeds, webhooks
+from events.metrics import feeds, webhooks
 from events.models import WebhookEndpoint
 from events.webhooks import endpoints
 from partners.models import Partner

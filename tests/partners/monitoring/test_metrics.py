@@ -12,11 +12,11 @@ from prometheus_client.samples import Sample
 from pytest_django.fixtures import Settings
 
 from core.database import serving_role
-from events.gauges import feeds
+from events.metrics import feeds
 from events.webhooks.delivering import APPLICATION_NAME
 from partners.authentication.keys import issue
 from partners.models import Mode, Partner
-from partners.monitoring.gauges import RedisCollector, keys
+from partners.monitoring.metrics import RedisCollector, keys
 from tests import factories
 from tests.conftest import database_url
 from tests.support.client import PartnerClient

@@ -11,7 +11,7 @@ from django.db import DatabaseError, connections, transaction
 from core.models import AuditEntry
 from core.refusals import RefusedError
 from partners.models import Mode, Partner
-from partners.monitoring import probes
+from partners.monitoring import health
 from staff.models import Staff
 from tests import factories
 from tests.support.approval_rules import act, new_user, no_rules_left, reviewer, set_rule, superuser
@@ -421,7 +421,7 @@ def test_of_two_approvals_at_once_one_succeeds(always: None, user: User, first: 
 
 def test_metrics_tell_what_waits(always: None, user: User, first: Staff) -> None:
     def value(name: str) -> float:
-        with probes.connect() as session:
+        with health.connect() as session:
             return next(metric.samples[0].value for metric in metrics.proposals(session) if metric.name == name)
 
     before = value("psi_proposals_waiting")

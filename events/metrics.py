@@ -3,8 +3,8 @@
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from events.models import RECEIVES_EVENTS
-from partners.monitoring.gauges import labelled
-from partners.monitoring.probes import Session
+from partners.monitoring.health import Session
+from partners.monitoring.metrics import labelled
 
 _DELIVERERS = """
     SELECT count(*) FROM pg_stat_activity
