@@ -28,8 +28,8 @@ from users.decisions.decision_basis import Snapshot, flag_in_words, snapshot_for
 from users.decisions.reasons import common_maker_note, label_of, note_of
 from users.decisions.risk_flags import approval_needs_note
 from users.models import Claim, Proposal, ProposalState, Status, User, UserEvent
-from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION
-from users.profile.labels import GROUPS, LABELS, display_birth_date, display_province, display_value
+from users.models.columns import GROUPS, IDENTITY_COLUMNS, IDENTITY_PERMISSION
+from users.profile.labels import LABELS, display_birth_date, display_province, display_value
 from users.requirements import requirements
 
 LISTED_ROWS = 5

@@ -1,31 +1,39 @@
 """How tests of this app send fields and look at what came of it."""
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from config.description import openapi_json
 from tests.support.client import Response
 from tests.support.responses import failing_fields
 from users.models import User
 from users.models.columns import PROFILE_COLUMNS
 
+# What the description says of each field of an update.
+FIELDS: dict[str, Any] = json.loads(openapi_json())["components"]["schemas"]["UserChanges"]["properties"]
 # A valid change of each field but the country, which is changed together with what depends on it.
 CHANGES: dict[str, Any] = {
+    name: field["examples"][0] for name, field in FIELDS.items() if name != "country" and "examples" in field
+} | {
     "email": "bob@example.com",
     "firstName": "Bob",
     "lastName": "Gray",
     "dateOfBirth": "1985-06-07",
-    "addressLine1": "1 Elgin St",
     "addressLine2": "Floor 3",
-    "city": "Ottawa",
-    "postalCode": "K1P 5W1",
     "province": "QC",
     "occupation": "Nurse",
     "isCiroAffiliate": True,
 }
-# The longest of each: contract, section 2.
-TEXTS = {"firstName": 100, "lastName": 100, "addressLine1": 200, "city": 100, "occupation": 100}
-OPTIONAL_TEXTS = {"addressLine2": 200}
+# The longest of each text that depends on no other field.
+_LENGTHS = {
+    name: field["maxLength"]
+    for name, field in FIELDS.items()
+    if "maxLength" in field and name not in {"email", "postalCode", "province"}
+}
+TEXTS = {name: length for name, length in _LENGTHS.items() if FIELDS[name]["minLength"] > 0}
+OPTIONAL_TEXTS = {name: length for name, length in _LENGTHS.items() if name not in TEXTS}
 
 
 def column_of(name: str) -> str:

@@ -4,6 +4,7 @@ from datetime import date
 from typing import NamedTuple
 
 from django.db.models import CheckConstraint
+from django.utils.translation import gettext_lazy as _
 
 from core.database.shapes import shape
 
@@ -26,6 +27,13 @@ class Profile(NamedTuple):
 
 
 PROFILE_COLUMNS = Profile._fields
+
+# The groups in which pages show a profile, and the order in each.
+GROUPS = (
+    (_("Person"), ("first_name", "last_name", "date_of_birth", "email")),
+    (_("Address"), ("address_line1", "address_line2", "city", "postal_code", "province", "country")),
+    (_("Occupation"), ("occupation", "is_ciro_affiliate")),
+)
 
 
 def camel_case(column: str) -> str:

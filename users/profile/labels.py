@@ -12,15 +12,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from users.models import Status, User
+from users.models.columns import GROUPS
 from users.profile.addresses import subdivision_name
 from users.profile.field_rules import age_in_years, today
 
-# The groups in which pages show a profile, and the order in each.
-GROUPS = (
-    (gettext_lazy("Person"), ("first_name", "last_name", "date_of_birth", "email")),
-    (gettext_lazy("Address"), ("address_line1", "address_line2", "city", "postal_code", "province", "country")),
-    (gettext_lazy("Occupation"), ("occupation", "is_ciro_affiliate")),
-)
 READING_ORDER = tuple(column for _title, columns in GROUPS for column in columns)
 LABELS: Mapping[str, Any] = {
     column: capfirst(User._meta.get_field(column).verbose_name)  # type: ignore[union-attr]  # noqa: SLF001 - Django's public name for it
