@@ -172,7 +172,7 @@ def logged(proxy: Proxy, count: int) -> list[dict[str, Any]]:
     return sorted((json.loads(line) for line in lines), key=lambda line: str(line["route"]))
 
 
-def test_log_lines_have_the_route_and_no_personal_data(
+def test_log_lines_have_the_part_of_the_service_and_no_personal_data(
     nginx: str, servers: tuple[Server, Server], direct: PartnerClient
 ) -> None:
     marker = "marker-1d5b"
@@ -186,9 +186,8 @@ def test_log_lines_have_the_route_and_no_personal_data(
         over_tls(proxy)("GET", f"/v1/users/{marker}%zz", {}, b"")
         lines = logged(proxy, 4)
         logs = proxy.access_log + proxy.error_log
-    routes = ["/v1/users", "/v1/users/{externalId}", "/v1/users/{externalId}/transactions", "other"]
-    assert [line["route"] for line in lines] == routes
-    assert lines[2]["request_id"] == known.header("X-Request-Id")
+    assert [line["route"] for line in lines] == ["/v1", "/v1", "/v1", "other"]
+    assert known.header("X-Request-Id") in {line["request_id"] for line in lines}
     assert marker not in logs
     assert client.api_key not in logs
 
@@ -201,7 +200,7 @@ def test_partners_and_staff_are_forwarded_to_separate_ports(
         for target in ("/v1/ping", "/admin/", LOGIN, "/docs", "/static/none.css", "/"):
             over_tls(proxy)("GET", target, {}, b"")
         reached = {line["route"]: line["upstream"] for line in logged(proxy, 6)}
-    assert reached.pop("/v1/ping") == f"127.0.0.1:{for_partners}"
+    assert reached.pop("/v1") == f"127.0.0.1:{for_partners}"
     assert reached == dict.fromkeys(("/admin", "/admin/account", "/docs", "/static", "other"), f"127.0.0.1:{for_staff}")
 
 
@@ -209,7 +208,7 @@ def test_a_failure_is_logged_without_the_path_too(nginx: str) -> None:
     with running(nginx, [free_port()]) as proxy:
         over_tls(proxy)("GET", "/v1/users/marker-77aa", {}, b"")
         (line,) = logged(proxy, 1)
-        assert (line["status"], line["upstream_status"], line["route"]) == (503, "502", "/v1/users/{externalId}")
+        assert (line["status"], line["upstream_status"], line["route"]) == (503, "502", "/v1")
         assert "marker-77aa" not in proxy.access_log + proxy.error_log
 
 
