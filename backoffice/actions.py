@@ -34,7 +34,7 @@ from events.webhooks.endpoints import HAS_CHANGED
 from partners.models import Partner
 from staff.login.reauthentication import FRESH_SECONDS, require_fresh_factor
 from staff.models import Staff
-from users.decisions.compliance import ReasonMissingError, convert_lock_timeout, refusal_of
+from users.refusals import ReasonMissingError, convert_lock_timeout, refusal_of
 
 
 @dataclass(slots=True)

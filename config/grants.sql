@@ -62,6 +62,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON mfa_authenticator TO :"role";
 GRANT EXECUTE ON FUNCTION staff_may(bigint, text) TO :"role";
 GRANT EXECUTE ON FUNCTION staff_may_decide(bigint) TO :"role";
 GRANT EXECUTE ON FUNCTION staff_ties(bigint, bigint) TO :"role";
+GRANT EXECUTE ON FUNCTION staff_pair(bigint, bigint, text) TO :"role";
 -- Who signs in with the company's account. Provider and tokens are not stored.
 GRANT SELECT, INSERT, UPDATE ON socialaccount_socialaccount TO :"role";
 GRANT SELECT, INSERT, UPDATE (session_data, expire_date), DELETE ON django_session TO :"role";

@@ -30,7 +30,7 @@ from users import models as rows
 from users import queries, updates
 from users.api.serializers import CREATE, UPDATE
 from users.cases.claims import next_case
-from users.decisions.compliance import PERMISSION, change_status
+from users.decisions.compliance import PERMISSION, Decision, decide
 from users.decisions.reasons import reasons_for
 from users.models import Status, User
 from users.records.holds import place_hold
@@ -112,7 +112,7 @@ def _create_users(partner: Partner, people: Mapping[str, Sequence[Step]]) -> Non
                 by, reason = next(staff), reasons_for(Status(user.status), event)[0]
                 rows.AccessRecord.objects.create(kind=rows.AccessKind.OPENED, user=user, staff=by)
                 why: dict[str, Any] = {"reason": f"{reason.text()}.", "reason_code": reason.code}
-                change_status(user=user, to_status=event, by=by, source=COMMAND, **why)
+                decide(Decision(user=user, to_status=event, by=by, source=COMMAND, **why))
             elif "code" in event:
                 user = partner.users.get(external_id=one)
                 open_requirement(user=user, by=next(staff), source=COMMAND, **{"due_in_days": 14, **event})

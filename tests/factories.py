@@ -28,7 +28,7 @@ from transactions.documents.publishing import publish
 from transactions.models import Conversion, Document, DocumentType
 from users import updates as profiles
 from users.cases import claims
-from users.decisions.compliance import change_status
+from users.decisions import compliance
 from users.models import AccessKind, AccessRecord, Claim, Requirement, RequirementCode, Status, StatusChange, User
 from users.models.columns import PROFILE_COLUMNS, Profile
 from users.requirements.requirements import open_requirement, respond
@@ -173,7 +173,7 @@ class StatusChangeFactory(factory.django.DjangoModelFactory[StatusChange]):
 
     @classmethod
     def _create(cls, model_class: type[StatusChange], **fields: Any) -> StatusChange:
-        return change_status(**fields)
+        return compliance.decide(compliance.Decision(**fields))
 
 
 class RequirementFactory(factory.django.DjangoModelFactory[Requirement]):
@@ -350,7 +350,7 @@ def decide(user: User, status: str) -> None:
 
 def answer(requirement: Requirement, note: str = "As asked.") -> None:
     """Have the partner answer by a note."""
-    respond(requirement=requirement, user_status=requirement.user.status, note=note)
+    respond(requirement=requirement, note=note)
 
 
 def reopen(user: User, *, reason: str = REASON, reason_code: str | None = None) -> None:

@@ -121,12 +121,8 @@ def decide(act: Act) -> object:
     """Move a user's status, or propose it where that takes two people."""
     if act.form.to_status not in Status.values:
         return case_page(act.request, act.row.pk, status=400, refusal=_("Unknown status."))
-    decided = proposals.decide_or_propose(
-        user=act.row,
-        to_status=act.form.to_status,
-        **act.form.reason(),
-        **act.made_on,
-    )
+    made = {**act.form.reason(), **act.made_on}
+    decided = proposals.decide_or_propose(compliance.Decision(user=act.row, to_status=act.form.to_status, **made))
     if isinstance(decided, Proposal):
         return _("%(user)s waits for a second person.") % {"user": act.row.external_id}
     return _now(act.row, decided)

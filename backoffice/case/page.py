@@ -104,7 +104,7 @@ def _decision_context(user: User, reader: Staff, sent: Mapping[str, Any], *, is_
         "may": compliance.permitted_actions(user=user, claim=claim, staff=reader),
         "moves": present if may_decide and not is_claimed_by_other else [],
         "panel": panel,
-        "may_ask": may_decide and not is_claimed_by_other and not requirements.blocking_reason(user),
+        "may_ask": may_decide and not is_claimed_by_other and requirements.may_be_asked(user),
         "ask": AskForm(),
         "ask_templates": json.dumps(ask_templates()),
         "version": version_of(user),
@@ -169,10 +169,10 @@ def panel_of(
         "is_approving": "approve" in sent and is_open,
     }
     if panel["may_decide"] and proposal.is_open:
-        pair = pair_of(proposal.by, reader)
+        refusal, makers = pair_of(proposal.by, reader)
         panel |= {
-            "blocking_reason": pair.blocking_reason or compliance.blocking_reason(user, proposal.to_status),
-            "common_maker": common_maker_note(pair.common_maker),
+            "blocking_reason": refusal or compliance.blocking_reason(user, proposal.to_status),
+            "common_maker": common_maker_note(makers),
             "since": _since(proposal, snapshot),
         }
     return panel

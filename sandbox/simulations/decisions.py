@@ -5,7 +5,7 @@ from collections.abc import Collection
 from django.contrib.auth.models import Group
 
 from staff.models import Staff
-from users.decisions.compliance import change_status
+from users.decisions.compliance import Decision, decide
 from users.models import Requirement, RequirementClosure, StatusChange, User
 from users.requirements.requirements import close_requirement, open_requirement
 
@@ -19,13 +19,9 @@ def simulate_decision(*, user: User, to_status: str, reason_code: str | None = N
     Raises RefusedError. Raises ValueError for a user who is real.
     """
     _require_sandbox(user)
-    return change_status(
-        user=user,
-        to_status=to_status,
-        by=_account(),
-        reason=REASON,
-        reason_code=reason_code,
-        source=_source(request_id),
+    account, source = _account(), _source(request_id)
+    return decide(
+        Decision(user=user, to_status=to_status, by=account, reason=REASON, reason_code=reason_code, source=source)
     )
 
 

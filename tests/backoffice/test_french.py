@@ -96,8 +96,10 @@ def test_the_recorded_reason_is_in_english_whatever_the_page(user: User) -> None
 def test_compliance_refuses_in_the_readers_language(language: str, refusal: str, user: User) -> None:
     factories.decide(user, Status.CLOSED)
     with translation.override(language), pytest.raises(RefusedError) as refused:
-        compliance.change_status(
-            user=user, to_status="active", by=factories.StaffFactory.create(), reason="Papers seen."
+        compliance.decide(
+            compliance.Decision(
+                user=user, to_status="active", by=factories.StaffFactory.create(), reason="Papers seen."
+            )
         )
     assert str(refused.value) == refusal
 

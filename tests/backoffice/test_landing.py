@@ -22,7 +22,7 @@ from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import Response
 from tests.support.plans import planning_without
 from tests.support.staff import client_as, words
-from users.decisions import proposals
+from users.decisions import compliance, proposals
 from users.models import Status, User
 
 LANDING = "/admin/"
@@ -105,7 +105,9 @@ def test_each_figure_is_the_number_of_the_rows_that_it_leads_to(users: list[User
     client = client_as("superuser")
     with no_rules_left():
         set_rule("always")
-        proposals.propose(user=users[4], to_status="active", by=factories.StaffFactory.create(), reason="Seen.")
+        proposals.propose(
+            compliance.Decision(user=users[4], to_status="active", by=factories.StaffFactory.create(), reason="Seen.")
+        )
         found = figures(client)
         for title in (*NOW, "For a second person", "Due for erasure", "Decisions"):
             text, url = found[title]

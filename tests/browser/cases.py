@@ -12,7 +12,7 @@ from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Transport, over_http
 from users.cases.claims import take_over
-from users.decisions.compliance import change_status
+from users.decisions.compliance import Decision, decide
 from users.models import Status, User
 
 # Makes a user who waits for a decision; keyword arguments replace fields of the body.
@@ -39,7 +39,7 @@ def empty_queue(committing: None) -> None:
     for user in User.objects.filter(status=Status.PENDING_COMPLIANCE):
         with transaction.atomic():
             take_over(user_id=user.pk, by=reviewer)
-        change_status(user=user, to_status=Status.REJECTED, by=reviewer, reason="Left by an earlier test.")
+        decide(Decision(user=user, to_status=Status.REJECTED, by=reviewer, reason="Left by an earlier test."))
 
 
 @pytest.fixture

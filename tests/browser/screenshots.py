@@ -21,7 +21,7 @@ from tests import factories
 from tests.browser.cases import open_decision, transport_to
 from tests.support.client import PartnerClient
 from users.cases import claims
-from users.decisions.compliance import change_status
+from users.decisions.compliance import Decision, decide
 from users.models import Status, User
 
 SIZES: list[ViewportSize] = [{"width": 1280, "height": 900}, {"width": 390, "height": 844}]
@@ -97,8 +97,10 @@ def decide_each_day(clients: list[PartnerClient], numbers: "itertools.count[int]
             flagged = chance.random() < 1 / 6
             user = register(chance.choice(clients), next(numbers), chance.choice(PEOPLE), isCiroAffiliate=flagged)
             [(outcome, code)] = chance.choices([*VERDICTS], [*VERDICTS.values()])
-            decided = change_status(
-                user=user, to_status=outcome, by=chance.choice(reviewers), reason="Papers seen.", reason_code=code
+            decided = decide(
+                Decision(
+                    user=user, to_status=outcome, by=chance.choice(reviewers), reason="Papers seen.", reason_code=code
+                )
             )
             at = timezone.now() - timedelta(days=day, hours=chance.random() * 6)
             move_back("users_statuschange", "created_at", decided.pk, at)

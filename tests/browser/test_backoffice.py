@@ -21,7 +21,7 @@ from tests import factories
 from tests.browser.cases import Register, open_decision, transport_to
 from tests.support import totp
 from tests.support.client import PartnerClient
-from users.decisions.compliance import change_status
+from users.decisions.compliance import Decision, decide
 from users.models import AccessKind, AccessRecord, Status, User
 
 Login = Callable[..., Staff]
@@ -134,7 +134,7 @@ def test_names_ids_and_partners_are_whole_and_other_texts_short(
     user = register(firstName="Maximiliana-Theodora", lastName="Featherstonehaugh-Cholmondeley", externalId=long_id)
     assert client.patch(f"/v1/users/{user.external_id}", {"lastName": "Wolfeschlegelsteinhausen"}).status == 200
     reviewer = factories.StaffFactory.create()
-    change_status(user=user, to_status="rejected", by=reviewer, reason=LONG_NOTE, reason_code="notVerified")
+    decide(Decision(user=user, to_status="rejected", by=reviewer, reason=LONG_NOTE, reason_code="notVerified"))
     page.set_viewport_size({"width": width, "height": 900})
     login(page, "auditor", path=case_of(user))
     lists = ("users/statuschange", "users/userevent", "users/accessrecord", "core/auditentry")

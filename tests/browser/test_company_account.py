@@ -15,7 +15,7 @@ from tests.live.conftest import free_port, serving
 from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider, started
 from tests.users.deciding import case_of
-from users.decisions import proposals
+from users.decisions import compliance, proposals
 from users.models import StatusChange
 
 
@@ -55,7 +55,7 @@ def test_from_the_login_page_to_a_case_and_to_the_approval_of_a_proposal(
     with no_rules_left():
         set_rule("always")
         by = factories.StaffFactory.create(role="reviewer")
-        proposals.propose(user=user, to_status="active", by=by, reason="Seen.")
+        proposals.propose(compliance.Decision(user=user, to_status="active", by=by, reason="Seen."))
 
         page.goto(f"{service}{case_of(user)}")
         expect(page.get_by_label("Username")).not_to_be_visible()

@@ -20,7 +20,7 @@ from partners.models import Partner
 from staff.models import Staff
 from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
-from users.decisions import proposals
+from users.decisions import compliance, proposals
 from users.models import ErasureProposal, Hold, Proposal, Requirement, RequirementClosure, StatusChange, User
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +53,7 @@ def world(partner: Partner) -> Iterator[World]:
         set_rule("always", start="suspended", end="active")
         for status in ("active", "suspended"):
             factories.StatusChangeFactory.create(user=waiting, to_status=status)
-        proposal = proposals.propose(user=waiting, to_status="active", by=staff, reason="Seen.")
+        proposal = proposals.propose(compliance.Decision(user=waiting, to_status="active", by=staff, reason="Seen."))
         Staff.objects.filter(pk=disabled.pk).update(is_active=False)
         yield World(user, other, staff, disabled, requirement, of_other, proposal)
 

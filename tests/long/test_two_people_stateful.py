@@ -101,7 +101,11 @@ class Business(RuleBasedStateMachine):
     @rule(number=USERS, person=PEOPLE, to_status=st.sampled_from([Status.ACTIVE, Status.PENDING_COMPLIANCE]))
     def propose(self, number: int, person: int, to_status: Status) -> None:
         with suppress(RefusedError):
-            proposals.propose(user=self.users[number], to_status=to_status, by=self.people[person], reason="Seen.")
+            proposals.propose(
+                compliance.Decision(
+                    user=self.users[number], to_status=to_status, by=self.people[person], reason="Seen."
+                )
+            )
 
     @rule(number=USERS, person=PEOPLE)
     def approve(self, number: int, person: int) -> None:
@@ -130,7 +134,9 @@ class Business(RuleBasedStateMachine):
         to_status = ends[move % len(ends)]
         self.attempt(
             user,
-            lambda: compliance.change_status(user=user, to_status=to_status, by=self.people[person], reason="Seen."),
+            lambda: compliance.decide(
+                compliance.Decision(user=user, to_status=to_status, by=self.people[person], reason="Seen.")
+            ),
         )
 
     @rule(number=USERS, person=PEOPLE, to_status=st.sampled_from([Status.ACTIVE, Status.PENDING_COMPLIANCE]))

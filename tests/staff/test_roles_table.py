@@ -31,7 +31,7 @@ from tests.support.documents import add_document
 from tests.support.staff import client_as
 from tests.support.webhook_secrets import secrets_in_force
 from transactions.models import Conversion, Document
-from users.decisions import proposals
+from users.decisions import compliance, proposals
 from users.decisions.changes import version_of
 from users.models import (
     AccessKind,
@@ -164,10 +164,9 @@ def make_world(api: PartnerClient, partner: Partner) -> World:
         group=Group.objects.get(name="viewer"),
         entry=entry,
         proposal=proposals.propose(
-            user=proposed,
-            to_status="active",
-            by=factories.StaffFactory.create(role="reviewer"),
-            reason="Seen.",
+            compliance.Decision(
+                user=proposed, to_status="active", by=factories.StaffFactory.create(role="reviewer"), reason="Seen."
+            )
         ),
         affiliate=affiliate,
         requirement=factories.RequirementFactory.create(user=asked, message=ASKED),

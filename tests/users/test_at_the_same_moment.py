@@ -13,7 +13,7 @@ from tests import factories
 from tests.support.at_once import tried_at_once
 from users.cases import claims
 from users.decisions.changes import version_of
-from users.decisions.compliance import StaleError, change_status
+from users.decisions.compliance import Decision, StaleError, decide
 from users.models import AccessRecord, Claim, Status, StatusChange, User
 
 PEOPLE = 4
@@ -66,7 +66,7 @@ def test_of_concurrent_decisions_one_succeeds_and_the_others_name_who_decided(co
     (user,) = waiting(committed_partner, 1)
     people = [factories.StaffFactory.create() for _ in range(PEOPLE)]
     asked: dict[str, Any] = {"expected_version": version_of(user), "to_status": Status.ACTIVE, "reason": "Papers seen."}
-    got = tried_at_once(*(lambda by=by: change_status(user=user, by=by, **asked) for by in people))
+    got = tried_at_once(*(lambda by=by: decide(Decision(user=user, by=by, **asked)) for by in people))
     (made,) = [one for one in got if isinstance(one, StatusChange)]
     refused = [one for one in got if isinstance(one, StaleError)]
     assert len(refused) == PEOPLE - 1

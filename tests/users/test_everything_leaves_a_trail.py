@@ -26,7 +26,7 @@ from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import PartnerClient
 from tests.support.documents import add_document
 from tests.support.staff import client_as
-from users.decisions import proposals
+from users.decisions import compliance, proposals
 from users.models import User
 from users.records import erasures
 from users.records.holds import place_hold
@@ -107,7 +107,7 @@ class World:
     def proposal(self) -> str:
         """One by the first."""
         user, by = User.objects.get(external_id=self.user), Staff.objects.get(username=self.staff)
-        return str(proposals.propose(user=user, to_status="active", by=by, reason="Seen.").pk)
+        return str(proposals.propose(compliance.Decision(user=user, to_status="active", by=by, reason="Seen.")).pk)
 
     @property
     def requirement(self) -> str:

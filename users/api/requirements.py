@@ -29,7 +29,7 @@ class RequirementResponses(PartnerAPIView):
                 user = StoredUser.of(found(rows)).summary
                 requirement = find_requirement(user.id, requirement_id)
                 note = self.validated()["note"]
-                requirements.respond(requirement=requirement, user_status=user.status, note=note)
+                requirements.respond(requirement=requirement, note=note)
                 claim.respond(200, shown(requirement))
         return claim.response
 

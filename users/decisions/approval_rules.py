@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import BooleanField, Func, OuterRef, Subquery
-from django.utils.translation import gettext as _
 
 from core.database import statements
 from core.database.base import SET_CONTEXT
@@ -19,6 +18,7 @@ from staff.models import Staff
 from users.models import ApprovalRule, Condition, User
 from users.models.approvals import RULED_MOVES
 from users.models.statuses import Status
+from users.refusals import text_of
 
 LEAST_DECIDERS = 2
 # It takes 20 seconds for 100,000 users in one status; a rule is set once.
@@ -123,45 +123,12 @@ def approvals_of(user: User) -> Approvals:
     return Approvals(frozenset(Status(end) for end in two_person_moves), is_proposed)
 
 
-class Pair(NamedTuple):
-    """Two accounts: the first of a proposal and the second.
+def pair_of(first: Staff, second: Staff, *, permission: str = "decide_user") -> tuple[str, str]:
+    """Why these two accounts may not decide together, empty if they may; and who made, re-roled or reset both of late.
 
-    blocking_reason: why they may not decide together; empty if they may. common_maker: the names of those who made,
-    re-roled or reset both within 30 days; empty where there are none.
+    By the function that the database's triggers call. permission: of users, which both need.
     """
-
-    blocking_reason: str
-    common_maker: str
-
-
-def pair_of(first: Staff, second: Staff, *, permission: str = "decide_user") -> Pair:
-    """Whether these two accounts may decide together, by the functions that the database's triggers call.
-
-    permission: of users, which both need.
-    """
-    if first.pk == second.pk:
-        return Pair(_("You proposed this: another account approves it."), "")
-    row = statements.fetch_one(
-        "SELECT staff_may(%s, %s), staff_may(%s, %s), ties.* FROM staff_ties(%s, %s) AS ties",
-        (first.pk, permission, second.pk, permission, first.pk, second.pk),
-    )
-    first_may, second_may, related, makers = row or (False, False, True, "")
+    found = statements.fetch_one("SELECT * FROM staff_pair(%s, %s, %s)", (first.pk, second.pk, permission))
+    refusal, makers = found or (None, "")
     names = {"first": first.get_username(), "second": second.get_username()}
-    if not first_may:
-        return Pair(
-            _("%(first)s, who proposed this, may not decide any more: decline it, and another account proposes it.")
-            % names,
-            "",
-        )
-    if not second_may:
-        return Pair(_("%(name)s may not decide about users.") % {"name": second.get_username()}, "")
-    if related:
-        return Pair(
-            _(
-                "%(first)s and %(second)s may not decide together: within 30 days one made the other's account,"
-                " changed its roles, or reset its password or second factor."
-            )
-            % names,
-            "",
-        )
-    return Pair("", makers)
+    return text_of(refusal, **names) if refusal else "", makers

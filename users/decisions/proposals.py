@@ -13,62 +13,30 @@ from django.utils.translation import gettext as _
 from core.database import history_context
 from core.refusals import RefusedError
 from staff.models import Staff
-from users.decisions import compliance, decision_basis
-from users.decisions.approval_rules import needs_two, pair_of
-from users.models import AccessRecord, Claim, Proposal, ProposalState, StatusChange, User
+from users.decisions.approval_rules import needs_two
+from users.decisions.compliance import Decision, add_note, begin, check_note, decide, require_permission
+from users.models import AccessRecord, Proposal, ProposalState, StatusChange, User
+from users.refusals import refused_by_database
 
 
-def propose(
-    *,
-    user: User,
-    to_status: str,
-    by: Staff,
-    reason: str,
-    reason_code: str | None = None,
-    source: str = "",
-    expected_version: str | None = None,
-) -> Proposal:
+def propose(decision: Decision) -> Proposal:
     """Propose a move that takes two people; ends the claim on the case.
 
-    The arguments: see compliance.change_status.
     Raises RefusedError, also where no rule applies, and StaleError; nothing has changed then.
     """
-    reason = reason.strip()
-    compliance.require_permission(by)
-    with compliance.refused_by_database(), transaction.atomic():
-        locked = compliance.lock(user.pk, expected_version=expected_version, by=by)
-        compliance.check_move(locked.status, to_status)
-        compliance.check_reason_code(reason_code, locked.status, to_status)
-        compliance.check_reason(reason)
-        compliance.check_reason_explains(reason, locked, to_status)
-        if not needs_two(locked, to_status):
-            raise RefusedError(_("This move takes one person: decide it."))
-        if (present := current(locked)) is not None:
-            if present.is_open:
-                raise RefusedError(_("%(name)s has proposed this already.") % {"name": present.by.get_username()})
+    with transaction.atomic():
+        row = begin(decision)
+        present = current(row["user"])
+        if present is not None and not present.is_open:
             Proposal.objects.filter(pk=present.pk).update(state=present.present_state)
-        basis = decision_basis.collect(user=locked, by=by, source=source)
-        Claim.objects.filter(user=locked).delete()
-        history_context.set_context(staff=by.get_username(), source=source)
-        proposal = Proposal.objects.create(
-            user=locked,
-            to_status=to_status,
-            by=by,
-            reason=reason,
-            reason_code=reason_code or "",
-            basis=basis,
-        )
+        with refused_by_database(first=present.by.get_username() if present else ""):
+            proposal = Proposal.objects.create(**row)
     return Proposal.objects.with_ends().get(pk=proposal.pk)
 
 
-def decide_or_propose(*, user: User, to_status: str, **decision: Any) -> StatusChange | Proposal:
-    """Move a user's status, or propose the move where it takes two people.
-
-    decision: the other arguments of `propose`. Raises RefusedError, StaleError, User.DoesNotExist.
-    """
-    if needs_two(user, to_status):
-        return propose(user=user, to_status=to_status, **decision)
-    return compliance.change_status(user=user, to_status=to_status, **decision)
+def decide_or_propose(decision: Decision) -> StatusChange | Proposal:
+    """Move a user's status, or propose the move where it takes two people. Raises as they do."""
+    return propose(decision) if needs_two(decision.user, decision.to_status) else decide(decision)
 
 
 def approve(
@@ -76,15 +44,13 @@ def approve(
 ) -> StatusChange:
     """Approve another person's proposal: the status moves, with the proposal's reason.
 
-    note: the second person's own, for the case (compliance.add_note). expected_version: see compliance.change_status.
+    note: the second person's own, for the case (compliance.add_note). source, expected_version: see Decision.
     Raises RefusedError, StaleError, Proposal.DoesNotExist; nothing has changed then.
     """
-    compliance.require_permission(by)
+    require_permission(by)
     with transaction.atomic():
         proposal = _locked(proposal_id)
-        if refusal := pair_of(proposal.by, by).blocking_reason:
-            raise RefusedError(refusal)
-        change = compliance.change_status(
+        decision = Decision(
             user=proposal.user,
             to_status=proposal.to_status,
             by=by,
@@ -92,12 +58,12 @@ def approve(
             reason_code=proposal.reason_code or None,
             source=source,
             expected_version=expected_version,
-            proposal=proposal,
         )
+        change = decide(decision, proposal=proposal)
         # A trigger has ended it.
         proposal.refresh_from_db(fields=["state"])
         if note.strip():
-            compliance.add_note(user=proposal.user, text=note, by=by)
+            add_note(user=proposal.user, text=note, by=by)
     return change
 
 
@@ -106,13 +72,14 @@ def decline(*, proposal_id: UUID, by: Staff, note: str, source: str = "") -> Pro
 
     Raises RefusedError, Proposal.DoesNotExist; nothing has changed then.
     """
-    compliance.require_permission(by)
+    require_permission(by)
     note = note.strip()
-    with compliance.refused_by_database(), transaction.atomic():
+    check_note(note)
+    with transaction.atomic():
         proposal = _locked(proposal_id)
-        compliance.check_note(note)
         history_context.set_context(staff=by.get_username(), source=source)
-        Proposal.objects.filter(pk=proposal.pk).update(state=ProposalState.DECLINED, ended_by=by, note=note)
+        with refused_by_database():
+            Proposal.objects.filter(pk=proposal.pk).update(state=ProposalState.DECLINED, ended_by=by, note=note)
     proposal.refresh_from_db()
     return proposal
 

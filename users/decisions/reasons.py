@@ -89,7 +89,7 @@ def reasons_for(present: str, to_status: str) -> tuple[Reason, ...]:
     return REASONS.get((present, to_status), ())
 
 
-def allowed_codes(present: Status, to_status: Status) -> tuple[str, ...]:
+def allowed_codes(present: str, to_status: str) -> tuple[str, ...]:
     """The codes of a move's reasons."""
     return tuple(reason.code for reason in reasons_for(present, to_status))
 
@@ -121,7 +121,7 @@ def needs_note(to_status: str, code: str) -> bool:
     return to_status in NOTED or code == OTHER.code
 
 
-def is_standard(reason: str, present: Status, to_status: Status) -> bool:
+def is_standard(reason: str, present: str, to_status: str) -> bool:
     """Whether a reason is the text of one of the move's codes alone, without a note."""
     return reason in {one.text() for one in reasons_for(present, to_status)}
 

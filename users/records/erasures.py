@@ -15,13 +15,14 @@ from core.database.query import Query
 from core.refusals import RefusedError
 from partners.models import Partner
 from staff.models import Staff
-from users.decisions import compliance
 from users.decisions.approval_rules import pair_of
+from users.decisions.compliance import check_length
 from users.models import Erasure, ErasureProposal, ErasureState
 from users.models.erasing import ERASURE_REASON_LENGTH
 from users.profile.labels import display_moment
 from users.records.holds import require_keeper
 from users.records.retention import due_users, of_approved_erasures
+from users.refusals import refused_by_database
 
 # Two proposals at the same time do not name the same users. The first number says whose lock it is: 3 is this one's.
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(3, 0)"
@@ -47,7 +48,7 @@ def propose(
     """
     require_keeper(by)
     reason = _checked(reason)
-    with compliance.refused_by_database(), transaction.atomic():
+    with transaction.atomic(), refused_by_database():
         statements.fetch(Query(_ONE_AT_A_TIME, ()))
         due = due_users(partner=partner.slug if partner else None)
         found = [one.user_id for one in due if not (one.held or one.in_erasure)]
@@ -74,7 +75,7 @@ def approve(*, proposal_id: UUID, by: Staff, source: str = "") -> ErasureProposa
     Raises RefusedError, ErasureProposal.DoesNotExist; nothing has changed then.
     """
     require_keeper(by)
-    with compliance.refused_by_database(), transaction.atomic():
+    with transaction.atomic(), refused_by_database():
         proposal = _locked(proposal_id)
         if refusal := blocking_reason(proposal, by):
             raise RefusedError(refusal)
@@ -88,13 +89,13 @@ def decline(*, proposal_id: UUID, by: Staff, reason: str, source: str = "") -> E
     """
     require_keeper(by)
     reason = _checked(reason)
-    with compliance.refused_by_database(), transaction.atomic():
+    with transaction.atomic(), refused_by_database():
         return _end(_locked(proposal_id), state=ErasureState.DECLINED, by=by, source=source, note=reason)
 
 
 def blocking_reason(proposal: ErasureProposal, by: Staff) -> str:
     """Why this person may not be the second; empty where they may."""
-    return pair_of(proposal.by, by, permission="keep_records").blocking_reason
+    return pair_of(proposal.by, by, permission="keep_records")[0]
 
 
 class Approved(NamedTuple):
@@ -139,7 +140,5 @@ def _locked(proposal_id: UUID) -> ErasureProposal:
 
 def _checked(reason: str) -> str:
     reason = reason.strip()
-    compliance.check_reason(reason)
-    if len(reason) > ERASURE_REASON_LENGTH:
-        raise RefusedError(_("The reason must be at most %(most)s characters.") % {"most": ERASURE_REASON_LENGTH})
+    check_length(reason, ERASURE_REASON_LENGTH)
     return reason

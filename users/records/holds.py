@@ -2,14 +2,15 @@
 
 from uuid import UUID
 
-from django.db import IntegrityError, models, transaction
+from django.db import models, transaction
 from django.utils.translation import gettext as _
 
 from core.database import history_context
 from core.refusals import RefusedError
 from staff.models import Staff
-from users.decisions.compliance import check_reason
+from users.decisions.compliance import check_length
 from users.models import Hold, HoldRelease, User
+from users.refusals import refused_by_database
 
 # Of who may decide, and of auditors.
 PERMISSION = "users.keep_records"
@@ -38,14 +39,11 @@ def place_hold(*, user_id: UUID, by: Staff, reason: str, source: str = "") -> Ho
     source: the origin that the history names, such as a request's id.
     Raises RefusedError, User.DoesNotExist; nothing has changed then.
     """
-    require_keeper(by)
     reason = reason.strip()
-    check_reason(reason)
-    with transaction.atomic():
+    check_length(reason)
+    with transaction.atomic(), refused_by_database(name=by.get_username()):
         # Waits for an erasure; then there is no such user.
         user = User.objects.select_for_update(no_key=True).get(pk=user_id)
-        if user.is_sandbox:
-            raise RefusedError(_("The records of sandbox users have no retention: there is nothing to hold."))
         history_context.set_context(staff=by.get_username(), source=source)
         return Hold.objects.create(user=user, by=by, reason=reason)
 
@@ -55,15 +53,9 @@ def release_hold(*, hold_id: UUID, by: Staff, reason: str, source: str = "") -> 
 
     Raises RefusedError, Hold.DoesNotExist; nothing has changed then.
     """
-    require_keeper(by)
     reason = reason.strip()
-    check_reason(reason)
-    hold = Hold.objects.select_related("by").get(pk=hold_id)
-    if hold.by_id == by.pk:
-        raise RefusedError(_("You placed this hold: another person releases it."))
-    try:
-        with transaction.atomic():
-            history_context.set_context(staff=by.get_username(), source=source)
-            return HoldRelease.objects.create(hold=hold, by=by, reason=reason)
-    except IntegrityError:
-        raise RefusedError(_("This hold has been released already.")) from None
+    check_length(reason)
+    hold = Hold.objects.get(pk=hold_id)
+    with transaction.atomic(), refused_by_database(name=by.get_username()):
+        history_context.set_context(staff=by.get_username(), source=source)
+        return HoldRelease.objects.create(hold=hold, by=by, reason=reason)

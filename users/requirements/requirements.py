@@ -24,23 +24,19 @@ from users.models import (
     Claim,
     Requirement,
     RequirementClosure,
-    RequirementCode,
     RequirementResponse,
     RequirementState,
-    Status,
     User,
 )
 from users.models.columns import PROFILE_COLUMNS
 from users.models.requirements import (
     CLOSURE_NOTE_LENGTH,
-    MAX_DUE_DAYS,
     MAX_REQUIREMENTS,
-    MAX_REQUIREMENTS_EVER,
-    MAX_RESPONSES,
     MESSAGE_LENGTH,
 )
 from users.models.statuses import ENDED_STATUSES
 from users.queries import UserSummary
+from users.refusals import refused_by_database
 from users.requirements.requirement_wording import forbidden_words, hidden_parts
 
 DEFAULT_DUE_DAYS = 14
@@ -67,36 +63,31 @@ def open_requirement(
     """
     message = message.strip()
     compliance.require_permission(by)
-    _check_wording(code=code, fields=fields, message=message, due_in_days=due_in_days)
+    if unknown := sorted(set(fields) - set(PROFILE_COLUMNS)):
+        raise RefusedError(_("Unknown field: %(fields)s.") % {"fields": ", ".join(unknown)})
+    check_message(message)
     with transaction.atomic():
         locked = compliance.lock(user.pk, expected_version=expected_version, by=by)
-        if refusal := blocking_reason(locked):
-            raise RefusedError(refusal)
         Claim.objects.filter(user=locked).delete()
         history_context.set_context(staff=by.get_username(), source=source)
-        requirement = Requirement.objects.create(
-            user=locked,
-            code=code,
-            # The columns are kept in the order of the profile, each once.
-            fields=[column for column in PROFILE_COLUMNS if column in fields],
-            message=message,
-            due_in_days=due_in_days,
-            by=by,
-        )
+        with refused_by_database(status=locked.status):
+            requirement = Requirement.objects.create(
+                user=locked,
+                code=code,
+                # The columns are kept in the order of the profile, each once.
+                fields=[column for column in PROFILE_COLUMNS if column in fields],
+                message=message,
+                due_in_days=due_in_days,
+                by=by,
+            )
     requirement.refresh_from_db()
     user.refresh_from_db()
     return requirement
 
 
-def blocking_reason(user: User) -> str:
-    """Why the partner cannot be asked anything about this user; empty if it can."""
-    if user.status in ENDED_STATUSES:
-        return _("Nothing is asked about a user who is %(status)s.") % {"status": user.status}
-    if has_requirements(user) and not_closed(user.pk).count() >= MAX_REQUIREMENTS:
-        return _("A user has at most %(most)s requirements that are not closed.") % {"most": MAX_REQUIREMENTS}
-    if user.requirements.order_by()[:MAX_REQUIREMENTS_EVER].count() >= MAX_REQUIREMENTS_EVER:
-        return _("A user has at most %(most)s requirements, closed ones included.") % {"most": MAX_REQUIREMENTS_EVER}
-    return ""
+def may_be_asked(user: User) -> bool:
+    """Whether a page offers to ask the partner something about this user. Triggers hold it, and a bound of all."""
+    return user.status not in ENDED_STATUSES and user.open_requirements + user.answered_requirements < MAX_REQUIREMENTS
 
 
 def close_requirement(
@@ -109,31 +100,24 @@ def close_requirement(
     """
     note = note.strip()
     compliance.require_permission(by)
-    if len(note) > CLOSURE_NOTE_LENGTH:
-        raise RefusedError(_("The note must be at most %(most)s characters.") % {"most": CLOSURE_NOTE_LENGTH})
+    compliance.check_note(note, CLOSURE_NOTE_LENGTH)
     with transaction.atomic():
         requirement = Requirement.objects.get(pk=requirement_id)
         compliance.lock(requirement.user_id, expected_version=expected_version, by=by)
-        if RequirementClosure.objects.filter(pk=requirement_id).exists():
-            raise RefusedError(_("This requirement is closed already."))
         history_context.set_context(staff=by.get_username(), source=source)
-        closure = RequirementClosure.objects.create(requirement=requirement, by=by, note=note)
+        with refused_by_database():
+            closure = RequirementClosure.objects.create(requirement=requirement, by=by, note=note)
     closure.refresh_from_db()
     return closure
 
 
-def respond(*, requirement: Requirement, user_status: str, note: str) -> RequirementResponse:
+def respond(*, requirement: Requirement, note: str) -> RequirementResponse:
     """Record a partner's note on a requirement of a locked user, which sets it to submitted.
 
     Raises RefusedError; nothing has changed then.
     """
-    if user_status == Status.CLOSED:
-        raise RefusedError("The user is closed.")
-    if RequirementClosure.objects.filter(pk=requirement.pk).exists():
-        raise RefusedError("This requirement is closed.")
-    if requirement.responses.order_by()[:MAX_RESPONSES].count() >= MAX_RESPONSES:
-        raise RefusedError(f"A requirement has at most {MAX_RESPONSES} answers.")
-    response: RequirementResponse = RequirementResponse.objects.create(requirement=requirement, note=note)
+    with transaction.atomic(), refused_by_database():
+        response: RequirementResponse = RequirementResponse.objects.create(requirement=requirement, note=note)
     _give_back(requirement.user_id)
     return response
 
@@ -185,17 +169,6 @@ def not_closed_of_partner(partner: Partner, *, overdue: bool = False) -> QuerySe
     if overdue:
         found = found.filter(state=RequirementState.OPEN, due_at__lt=timezone.now())
     return found.select_related("user").order_by("created_at", "id")
-
-
-def _check_wording(*, code: str, fields: Collection[str], message: str, due_in_days: int) -> None:
-    """Raises RefusedError for what no partner is asked, or not in these words."""
-    if code not in RequirementCode.values:
-        raise RefusedError(_("Unknown code; one of: %(codes)s.") % {"codes": ", ".join(RequirementCode.values)})
-    if unknown := sorted(set(fields) - set(PROFILE_COLUMNS)):
-        raise RefusedError(_("Unknown field: %(fields)s.") % {"fields": ", ".join(unknown)})
-    if not 1 <= due_in_days <= MAX_DUE_DAYS:
-        raise RefusedError(_("An answer is due in 1 to %(most)s days.") % {"most": MAX_DUE_DAYS})
-    check_message(message)
 
 
 def check_message(message: str) -> None:

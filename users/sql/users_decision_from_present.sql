@@ -1,6 +1,10 @@
 CREATE OR REPLACE FUNCTION users_decision_from_present() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
+    IF NEW.from_status = NEW.to_status THEN
+        RAISE EXCEPTION 'A user does not move between these statuses: it has this one already.'
+            USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
     -- Arguments: the allowed moves, as two statuses with a blank between them.
     IF NOT NEW.from_status || ' ' || NEW.to_status = ANY (TG_ARGV) THEN
         RAISE EXCEPTION 'A user does not move between these statuses.'

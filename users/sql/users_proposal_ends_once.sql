@@ -38,10 +38,13 @@ BEGIN
         NEW.ended_at := (
             SELECT min(event.updated_at) FROM users_userevent event
              WHERE event.pgh_obj_id = NEW.user_id AND event.updated_at > OLD.user_updated_at);
-    ELSIF NEW.note !~ '\S' OR NOT staff_may_decide(NEW.ended_by_id)
+    ELSIF NEW.note !~ '\S' THEN
+        RAISE EXCEPTION 'A proposal is declined with a note.'
+            USING ERRCODE = 'integrity_constraint_violation';
+    ELSIF NOT staff_may_decide(NEW.ended_by_id)
         -- Who disables the account of the proposer may be an administrator, or an operator.
         AND (SELECT is_active FROM staff_staff WHERE id = NEW.by_id) THEN
-        RAISE EXCEPTION 'Somebody who may decide declines a proposal, with a note.'
+        RAISE EXCEPTION 'Somebody who may decide declines a proposal.'
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     RETURN NEW;

@@ -7,7 +7,11 @@ BEGIN
     SELECT u.* INTO present
       FROM users_requirement r JOIN users_user u ON u.id = r.user_id
      WHERE r.id = NEW.requirement_id FOR NO KEY UPDATE OF u;
-    IF present.status = 'closed' OR users_requirement_state(NEW.requirement_id) = 'closed' THEN
+    IF present.status = 'closed' THEN
+        RAISE EXCEPTION 'The user is closed.'
+            USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    IF users_requirement_state(NEW.requirement_id) = 'closed' THEN
         RAISE EXCEPTION 'This requirement is closed.'
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;

@@ -16,7 +16,7 @@ from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of, hidden_version
 from tests.users.deciding import case_of, decide_url, decision, page_of
 from users.cases import claims
-from users.decisions import compliance
+from users.decisions import compliance, proposals
 from users.decisions.reasons import REASONS
 from users.models import Claim, StatusChange, User
 from users.models.statuses import TRANSITIONS, Status
@@ -26,7 +26,7 @@ def send(client: Client, user: User, **fields: str) -> str:
     return client.post(decide_url(user), decision(client, user, **fields), follow=True).content.decode()
 
 
-def locked(**_: object) -> NoReturn:
+def locked(*_args: object, **_: object) -> NoReturn:
     raise OperationalError from LockNotAvailable()
 
 
@@ -188,8 +188,8 @@ def test_a_status_that_moved_and_returned_is_another_version(user: User) -> None
     client = client_as("reviewer")
     asked = decision(client, user, to_status="closed", reason_code="userRequest", note="Asked for it.")
     for status in (Status.SUSPENDED, Status.ACTIVE):
-        compliance.change_status(
-            user=user, to_status=status, by=factories.StaffFactory.create(), reason="A look at it."
+        compliance.decide(
+            compliance.Decision(user=user, to_status=status, by=factories.StaffFactory.create(), reason="A look at it.")
         )
     page = client.post(decide_url(user), asked).content.decode()
     assert "Suspended → Active" in page
@@ -257,7 +257,7 @@ def test_after_the_last_case_the_queue_is_shown(user: User) -> None:
 def test_a_decision_that_meets_a_locked_user_can_be_sent_again(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = client_as("reviewer")
     fields = decision(client, user, note="Passport seen.")
-    monkeypatch.setattr(compliance, "change_status", locked)
+    monkeypatch.setattr(proposals, "decide", locked)
     page = client.post(decide_url(user), fields, follow=True).content.decode()
     assert "The user is being changed right now: try again." in page
     assert ">Passport seen.</textarea>" in unescape(page).replace("\n", "")

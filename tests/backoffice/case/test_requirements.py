@@ -534,7 +534,7 @@ def test_no_case_comes_back_to_who_may_not_claim_it_or_had_not(
 ) -> None:
     claims.claim(user=user, staff=reviewer)
     if why == "active user":
-        compliance.change_status(user=user, to_status=Status.ACTIVE, by=reviewer, reason="Papers seen.")
+        compliance.decide(compliance.Decision(user=user, to_status=Status.ACTIVE, by=reviewer, reason="Papers seen."))
     if why == "had released it":
         claims.release(user=user, staff=reviewer)
     factories.RequirementFactory.create(user=user, by=reviewer)

@@ -28,7 +28,7 @@ from tests.support.staff import client_as, client_of, words
 from users.cases import claims
 from users.cases.modes import live
 from users.cases.search import _conditions, begins_with
-from users.decisions.compliance import change_status
+from users.decisions.compliance import Decision, decide
 from users.models import Requirement, Status, User
 
 Make = Callable[..., User]
@@ -549,5 +549,5 @@ def test_active_users_whose_name_changed_are_listed_until_the_next_decision(make
     assert "Changed since the last decision" in case
     assert "<ins>Lovelace</ins>" in case
     first.refresh_from_db()
-    change_status(user=first, to_status="suspended", by=factories.StaffFactory.create(), reason="A new name.")
+    decide(Decision(user=first, to_status="suspended", by=factories.StaffFactory.create(), reason="A new name."))
     assert listed(client, CHANGES) == [second.external_id]

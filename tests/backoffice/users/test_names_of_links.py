@@ -8,7 +8,7 @@ import pytest
 from core.formats.json_rules import has_visible_character
 from tests import factories
 from tests.support.staff import client_as
-from users.decisions.compliance import change_status
+from users.decisions.compliance import Decision, decide
 from users.models import Status
 
 LISTS = ("queueduser", "user", "userevent", "statuschange")
@@ -21,7 +21,7 @@ def test_a_name_without_a_visible_character_is_shown_as_an_identifier(db: None, 
     user = factories.UserFactory.create(first_name="\u3164", last_name="\u200b", external_id=external_id)
     reviewer = factories.StaffFactory.create(role="reviewer")
     for status in (Status.REJECTED, Status.PENDING_COMPLIANCE):
-        change_status(user=user, to_status=status, by=reviewer, reason="As asked", reason_code="other")
+        decide(Decision(user=user, to_status=status, by=reviewer, reason="As asked", reason_code="other"))
     client = client_as("superuser")
     for name in LISTS:
         page = unescape(client.get(f"/admin/users/{name}/").content.decode())

@@ -12,7 +12,7 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, words
 from tests.users.deciding import case_of
-from users.decisions.compliance import change_status
+from users.decisions.compliance import Decision, decide
 from users.models import Status, User
 
 CHANGES = "/admin/users/statuschange/"
@@ -30,7 +30,7 @@ def user(create_user: Callable[..., Response], api: PartnerClient) -> User:
     api.patch("/v1/users/ngozi", {"lastName": "Okafor-Gagnon", "occupation": "Nurse"})
     user.refresh_from_db()
     reviewer = factories.StaffFactory.create(role="reviewer")
-    change_status(user=user, to_status=Status.REJECTED, by=reviewer, reason=NOTE, reason_code="notVerified")
+    decide(Decision(user=user, to_status=Status.REJECTED, by=reviewer, reason=NOTE, reason_code="notVerified"))
     return user
 
 

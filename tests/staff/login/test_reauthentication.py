@@ -16,7 +16,7 @@ from tests.staff.login.test_login import FACTORS, age, enrolled, inside, where_t
 from tests.support import totp
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.client import Response
-from users.decisions import proposals
+from users.decisions import compliance, proposals
 from users.decisions.changes import version_of
 from users.models import User
 
@@ -73,7 +73,7 @@ def test_the_second_person_gives_one_of_the_last_ten_minutes(create_user: Callab
         # Both first: what the test's one transaction does later is put down to who acted last.
         first, second = reviewer(), enrolled(role="reviewer")
         client = inside(second)
-        proposal = proposals.propose(user=user, to_status="active", by=first, reason="Seen.")
+        proposal = proposals.propose(compliance.Decision(user=user, to_status="active", by=first, reason="Seen."))
         grow_stale(client, seconds=10 * 60)
         asked = client.post(
             reverse("backoffice_approve_proposal", args=(user.pk,)),

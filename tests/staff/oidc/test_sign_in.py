@@ -32,7 +32,7 @@ from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.client import Response
 from tests.support.commands import outcome
 from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider, started
-from users.decisions import proposals
+from users.decisions import compliance, proposals
 from users.decisions.changes import version_of
 from users.models import User
 
@@ -328,7 +328,7 @@ def test_who_was_made_by_the_directory_is_related_to_nobody(
             company.say(person=person)
             client, _ = sign_in(company)
         proposal = proposals.propose(
-            user=user, to_status="active", by=Staff.objects.get(username="ada"), reason="Seen."
+            compliance.Decision(user=user, to_status="active", by=Staff.objects.get(username="ada"), reason="Seen.")
         )
         client.post(
             reverse("backoffice_approve_proposal", args=(user.pk,)),
@@ -372,7 +372,7 @@ def test_without_one_ours_is_asked_as_after_a_password(company: OidcProvider, ad
 def proposal_to_approve(company: OidcProvider, create_user: Callable[..., Response]) -> tuple[Client, User, Any]:
     """A browser of Ada whose factor is stale, and where she is sent when she approves."""
     user = User.objects.get(pk=create_user().json()["userId"])
-    proposal = proposals.propose(user=user, to_status="active", by=reviewer(), reason="Seen.")
+    proposal = proposals.propose(compliance.Decision(user=user, to_status="active", by=reviewer(), reason="Seen."))
     client, _ = sign_in(company)
     grow_stale(client)
     path = reverse("backoffice_approve_proposal", args=(user.pk,))

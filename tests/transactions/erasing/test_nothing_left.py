@@ -29,7 +29,7 @@ from tests.support.erasing import age_erasures
 from tests.support.staff import client_of
 from transactions.documents.withdrawing import withdraw
 from users.cases import claims
-from users.decisions import proposals
+from users.decisions import compliance, proposals
 from users.decisions.compliance import add_note
 from users.models import User
 from users.records import erasures
@@ -85,9 +85,13 @@ def with_everything(partner: Partner) -> tuple[User, list[Staff]]:
     close_requirement(requirement_id=asked.pk, by=by, note=f"{WORD} closing")
     with no_rules_left():
         set_rule("always")
-        proposal = proposals.propose(user=user, to_status="active", by=by, reason=f"{WORD} proposed")
+        proposal = proposals.propose(
+            compliance.Decision(user=user, to_status="active", by=by, reason=f"{WORD} proposed")
+        )
         proposals.decline(proposal_id=proposal.pk, by=by, note=f"{WORD} declined")
-        proposal = proposals.propose(user=user, to_status="active", by=by, reason=f"{WORD} proposed")
+        proposal = proposals.propose(
+            compliance.Decision(user=user, to_status="active", by=by, reason=f"{WORD} proposed")
+        )
         proposals.approve(proposal_id=proposal.pk, by=other)
     api.patch(path, {"lastName": f"{WORD} renamed"})
     factories.add_conversions(user, [LONG_AGO], conversion_id=f"{WORD}-cv")

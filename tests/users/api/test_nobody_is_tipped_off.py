@@ -78,7 +78,9 @@ class Life:
 
     def decide(self, status: Status, code: str) -> None:
         reason = "Named in the list of May." if self.is_suspicious else "As agreed."
-        compliance.change_status(user=self.user, to_status=status, by=self.staff, reason=reason, reason_code=code)
+        compliance.decide(
+            compliance.Decision(user=self.user, to_status=status, by=self.staff, reason=reason, reason_code=code)
+        )
 
     def ask(self, _: None) -> None:
         requirements.open_requirement(

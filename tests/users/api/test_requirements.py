@@ -73,7 +73,7 @@ def events(client: PartnerClient) -> list[tuple[str, dict[str, Any]]]:
 
 def test_every_code_of_staff_has_a_row() -> None:
     for (_start, end), reasons in REASONS.items():
-        rows = STATUS_REASONS[end]
+        rows = STATUS_REASONS[Status(end)]
         # To active any code is verified, and there is no reason to wait for a decision.
         if end not in {Status.ACTIVE, Status.PENDING_COMPLIANCE}:
             assert {reason.code for reason in reasons} <= rows.keys()

@@ -12,7 +12,7 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of
 from users.cases import claims
-from users.decisions.compliance import change_status
+from users.decisions.compliance import Decision, decide
 from users.models import AccessRecord, Claim, Status, User
 
 Make = Callable[..., User]
@@ -48,7 +48,7 @@ def test_the_next_case_is_first_the_one_in_hand(make: Make, reviewer: Staff) -> 
     assert response.headers["Location"] == f"/admin/cases/{mine.pk}/"
     assert "You hold this case" in client_of(reviewer).post(NEXT, follow=True).content.decode()
     assert claims.holder(older) is None
-    change_status(user=mine, to_status=Status.ACTIVE, by=reviewer, reason="Papers seen.")
+    decide(Decision(user=mine, to_status=Status.ACTIVE, by=reviewer, reason="Papers seen."))
     assert claims.next_case(staff=reviewer) == older
 
 
@@ -154,5 +154,5 @@ def test_the_claim_of_a_closed_account_is_released_by_anybody(make: Make, review
 def test_a_decision_ends_the_claim(make: Make, reviewer: Staff) -> None:
     user = make()
     claims.claim(user=user, staff=reviewer)
-    change_status(user=user, to_status=Status.REJECTED, by=reviewer, reason="No.")
+    decide(Decision(user=user, to_status=Status.REJECTED, by=reviewer, reason="No."))
     assert not Claim.objects.exists()

@@ -19,6 +19,7 @@ from tests.support.at_once import tried_at_once
 from tests.support.commands import outcome, printed, refusal
 from users.decisions import compliance, metrics, proposals
 from users.models import Proposal, ProposalState, StatusChange, User
+from users.refusals import ReasonMissingError
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
 APPROVED: dict[str, Any] = {"reason": "Papers seen."}
@@ -42,7 +43,7 @@ def user(committed_partner: Partner) -> User:
 
 
 def propose(user: User, by: Staff, to_status: str = "active") -> Proposal:
-    return proposals.propose(user=user, to_status=to_status, by=by, **APPROVED)
+    return proposals.propose(compliance.Decision(user=user, to_status=to_status, by=by, **APPROVED))
 
 
 def test_two_people_let_a_user_through(always: None, user: User, first: Staff, second: Staff) -> None:
@@ -59,21 +60,23 @@ def test_a_changed_user_who_was_rejected_before_is_proposed_with_a_note(always: 
     factories.reopen(user)
     User.objects.filter(pk=user.pk).update(city="Ottawa")
     standard = {"reason": "Identity and address verified", "reason_code": "verified"}
-    with pytest.raises(compliance.ReasonMissingError, match="add a note that says why"):
-        proposals.propose(user=user, to_status="active", by=first, **standard)
-    assert proposals.propose(user=user, to_status="active", by=first, **APPROVED).is_open
+    with pytest.raises(ReasonMissingError, match="add a note that says why"):
+        proposals.propose(compliance.Decision(user=user, to_status="active", by=first, **standard))
+    assert proposals.propose(compliance.Decision(user=user, to_status="active", by=first, **APPROVED)).is_open
 
 
 def test_one_person_is_told_how(always: None, user: User, first: Staff) -> None:
     with pytest.raises(RefusedError, match=r"takes two people: .*propose_user_status.*no open proposal"):
-        compliance.change_status(user=user, to_status="active", by=first, **APPROVED)
+        compliance.decide(compliance.Decision(user=user, to_status="active", by=first, **APPROVED))
     proposal = propose(user, first)
     with pytest.raises(RefusedError, match=f"Open proposal: {proposal.pk}"):
-        compliance.change_status(user=user, to_status="active", by=first, **APPROVED)
+        compliance.decide(compliance.Decision(user=user, to_status="active", by=first, **APPROVED))
 
 
 def test_stopping_takes_one(always: None, user: User, first: Staff) -> None:
-    assert compliance.change_status(user=user, to_status="rejected", by=first, **APPROVED).proposal is None
+    assert (
+        compliance.decide(compliance.Decision(user=user, to_status="rejected", by=first, **APPROVED)).proposal is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,19 +101,19 @@ def test_a_condition_says_of_which_users(
     user = new_user(committed_partner, **fields)
     if takes_two:
         with pytest.raises(RefusedError, match="takes two people"):
-            compliance.change_status(user=user, to_status="active", by=first, **APPROVED)
+            compliance.decide(compliance.Decision(user=user, to_status="active", by=first, **APPROVED))
         assert propose(user, first).state == ProposalState.OPEN
     else:
         with pytest.raises(RefusedError, match="takes one person"):
             propose(user, first)
-        compliance.change_status(user=user, to_status="active", by=first, **APPROVED)
+        compliance.decide(compliance.Decision(user=user, to_status="active", by=first, **APPROVED))
 
 
 def test_users_of_a_sandbox_have_no_rules(always: None, first: Staff) -> None:
     user = new_user(factories.PartnerFactory.create(slug=f"two-{uuid.uuid4()}", mode=Mode.SANDBOX))
     with pytest.raises(RefusedError, match="takes one person"):
         propose(user, first)
-    compliance.change_status(user=user, to_status="active", by=first, **APPROVED)
+    compliance.decide(compliance.Decision(user=user, to_status="active", by=first, **APPROVED))
 
 
 def test_a_user_has_one_open_proposal(always: None, user: User, first: Staff, second: Staff) -> None:
@@ -204,7 +207,9 @@ def test_a_superuser_is_no_exception(always: None, user: User, first: Staff, sec
     with pytest.raises(RefusedError, match="another account approves"):
         proposals.approve(proposal_id=proposal.pk, by=Staff.objects.get(pk=first.pk))
     with pytest.raises(RefusedError, match="takes two people"):
-        compliance.change_status(user=user, to_status="active", by=Staff.objects.get(pk=first.pk), **APPROVED)
+        compliance.decide(
+            compliance.Decision(user=user, to_status="active", by=Staff.objects.get(pk=first.pk), **APPROVED)
+        )
 
 
 # --- The serving role in SQL ---
@@ -250,10 +255,10 @@ def of_another_user(user: User, first: Staff, second: Staff) -> Proposal:
 
 def of_another_move(user: User, first: Staff, second: Staff) -> Proposal:
     set_rule("always", start="rejected", end="pendingCompliance")
-    compliance.change_status(user=user, to_status="rejected", by=first, **APPROVED)
+    compliance.decide(compliance.Decision(user=user, to_status="rejected", by=first, **APPROVED))
     proposal = propose(user, first, "pendingCompliance")
     set_rule("never", start="rejected", end="pendingCompliance")
-    compliance.change_status(user=user, to_status="pendingCompliance", by=first, **APPROVED)
+    compliance.decide(compliance.Decision(user=user, to_status="pendingCompliance", by=first, **APPROVED))
     return proposal
 
 
@@ -357,11 +362,13 @@ def test_a_condition_cannot_be_switched_off(committed_partner: Partner, first: S
         User.objects.filter(pk=user.pk).update(**before)
         User.objects.filter(pk=user.pk).update(**after)
         with pytest.raises(RefusedError, match="takes two people"):
-            compliance.change_status(user=user, to_status="active", by=first, **APPROVED)
+            compliance.decide(compliance.Decision(user=user, to_status="active", by=first, **APPROVED))
         # A decision begins anew: what was so before it does not count.
-        compliance.change_status(user=user, to_status="rejected", by=first, **APPROVED)
-        compliance.change_status(user=user, to_status="pendingCompliance", by=first, **APPROVED)
-        assert compliance.change_status(user=user, to_status="active", by=first, **APPROVED).proposal is None
+        compliance.decide(compliance.Decision(user=user, to_status="rejected", by=first, **APPROVED))
+        compliance.decide(compliance.Decision(user=user, to_status="pendingCompliance", by=first, **APPROVED))
+        assert (
+            compliance.decide(compliance.Decision(user=user, to_status="active", by=first, **APPROVED)).proposal is None
+        )
 
 
 @pytest.mark.parametrize(
@@ -504,7 +511,7 @@ def test_several_conditions_hold_side_by_side(committed_partner: Partner, first:
         "set_approval_rule", "pendingCompliance", "active", "ciroAffiliate", "countryNotCanada", "--dry-run"
     )
     assert after["concerned"] == before["concerned"] + 2
-    assert compliance.change_status(user=plain, to_status="active", by=first, **APPROVED).proposal is None
+    assert compliance.decide(compliance.Decision(user=plain, to_status="active", by=first, **APPROVED)).proposal is None
 
 
 def test_a_rule_needs_two_accounts_that_may_decide(first: Staff) -> None:

@@ -5,7 +5,7 @@ from tests.support.client import PartnerClient
 from tests.support.staff import client_as
 from tests.users.deciding import page_of
 from users.decisions.changes import Changes, changes_since, since_last_decision, version_of
-from users.decisions.compliance import change_status
+from users.decisions.compliance import Decision, decide
 from users.models import Status, User
 from users.models.columns import PROFILE_COLUMNS
 from users.profile.labels import LABELS, display_value
@@ -50,7 +50,7 @@ def test_only_the_last_decision_counts(user: User, api: PartnerClient) -> None:
     factories.decide(user, Status.ACTIVE)
     patch(api, lastName="King")
     for status in (Status.SUSPENDED, Status.ACTIVE):
-        change_status(user=user, to_status=status, by=factories.StaffFactory.create(), reason="Seen.")
+        decide(Decision(user=user, to_status=status, by=factories.StaffFactory.create(), reason="Seen."))
     patch(api, firstName="Augusta")
     assert changed(user) == {"first_name": ("Ada", "Augusta")}
 

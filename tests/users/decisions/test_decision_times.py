@@ -14,7 +14,7 @@ from tests.support.locks import wait_for_sessions
 from tests.support.staff import client_as
 from tests.support.timeouts import WAIT_SECONDS
 from users.decisions.changes import since_last_decision
-from users.decisions.compliance import change_status
+from users.decisions.compliance import Decision, decide
 from users.models import Status, StatusChange, User
 
 
@@ -29,14 +29,14 @@ def test_a_transaction_that_began_earlier_may_decide_later(committed_partner: Pa
                 User.objects.exists()
                 begun.set()
                 assert decided.wait(WAIT_SECONDS)
-                change_status(user=user, to_status=Status.SUSPENDED, by=staff, reason="Papers lost.")
+                decide(Decision(user=user, to_status=Status.SUSPENDED, by=staff, reason="Papers lost."))
         finally:
             connection.close()
 
     with ThreadPoolExecutor(1) as pool:
         later = pool.submit(suspend)
         assert begun.wait(WAIT_SECONDS)
-        change_status(user=user, to_status=Status.ACTIVE, by=staff, reason="Papers seen.")
+        decide(Decision(user=user, to_status=Status.ACTIVE, by=staff, reason="Papers seen."))
         decided.set()
         later.result()
     user.refresh_from_db()
@@ -55,7 +55,7 @@ def test_decisions_are_listed_by_time(committed_partner: Partner) -> None:
         # It has its id, and waits for the user before it gets its time.
         late = pool.submit(_insert_approval, waiting, staff.pk)
         wait_for_sessions(1)
-        early = change_status(user=other, to_status=Status.ACTIVE, by=staff, reason="Papers seen.")
+        early = decide(Decision(user=other, to_status=Status.ACTIVE, by=staff, reason="Papers seen."))
         blocker.rollback()
         late_id = late.result()
     assert late_id < early.pk
@@ -64,7 +64,7 @@ def test_decisions_are_listed_by_time(committed_partner: Partner) -> None:
 
 
 def _insert_approval(user: User, staff_id: int) -> int:
-    """Decide by the row alone, without the lock that `change_status` takes first; return the row's id."""
+    """Decide by the row alone, without the lock that `decide` takes first; return the row's id."""
     try:
         moved = {"from_status": Status.PENDING_COMPLIANCE, "to_status": Status.ACTIVE}
         return StatusChange.objects.create(user=user, by_id=staff_id, reason="Papers seen.", **moved).pk

@@ -11,7 +11,7 @@ from prometheus_client import REGISTRY
 from core.refusals import RefusedError
 from partners.models import Mode, Partner
 from tests import factories
-from users.decisions.compliance import change_status
+from users.decisions import compliance
 from users.decisions.metrics import cases
 from users.decisions.reasons import REASONS
 from users.models import Status, User
@@ -22,7 +22,8 @@ def counted(move: str = "pendingCompliance-active", reason: str = "verified") ->
 
 
 def decide(user: User, status: Status = Status.ACTIVE, code: str = "verified") -> None:
-    change_status(user=user, to_status=status, by=factories.StaffFactory.create(), reason="Seen.", reason_code=code)
+    by = factories.StaffFactory.create()
+    compliance.decide(compliance.Decision(user=user, to_status=status, by=by, reason="Seen.", reason_code=code))
 
 
 def test_each_move_and_reason_has_a_series_from_the_start() -> None:

@@ -20,8 +20,10 @@ from tests.support.commands import outcome, refusal
 from tests.support.staff import client_of
 from tests.users.deciding import page_of
 from users.cases import claims
-from users.decisions import compliance, proposals
+from users.decisions import proposals
+from users.decisions.compliance import Decision, decide
 from users.models import AccessKind, AccessRecord, Proposal, StatusChange, User
+from users.refusals import refusal_of
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
 
@@ -39,7 +41,7 @@ def user(committed_partner: Partner) -> User:
 
 
 def propose(user: User, by: Staff, reason: str = "Papers seen.") -> Proposal:
-    return proposals.propose(user=user, to_status="active", by=by, reason=reason)
+    return proposals.propose(Decision(user=user, to_status="active", by=by, reason=reason))
 
 
 def open_case(client: Client, user: User) -> None:
@@ -106,14 +108,10 @@ def test_a_proposer_without_the_right_is_a_refusal_that_says_so(user: User, firs
     assert text.split(":")[0] in page_of(client_of(second), user)
 
 
-def test_what_the_database_refuses_is_a_refusal(
-    user: User, first: Staff, second: Staff, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As where something changes between the checks of the service and those of the database."""
+def test_a_proposal_of_a_move_that_takes_one_by_now_is_a_refusal(user: User, first: Staff, second: Staff) -> None:
     proposal = propose(user, first)
     set_rule("never")
-    monkeypatch.setattr(compliance, "_check_people", lambda *_: None)
-    with pytest.raises(RefusedError, match=r"Something has changed meanwhile.*takes one person"):
+    with pytest.raises(RefusedError, match=r"takes one person by now: decline the proposal and decide"):
         proposals.approve(proposal_id=proposal.pk, by=second)
 
 
@@ -126,17 +124,14 @@ def test_several_approvals_end_each_with_its_own_result(
     for user in users:
         open_case(client_of(second), user)
     third.groups.clear()
-    change_status = compliance.change_status
 
-    def failing(**arguments: object) -> StatusChange:
-        if arguments["user"] == users[2]:
+    def failing(decision: Decision, **approved: Proposal) -> StatusChange:
+        if decision.user == users[2]:
             raise OperationalError
-        return change_status(**arguments)  # type: ignore[arg-type]
+        return decide(decision, **approved)
 
-    monkeypatch.setattr(compliance, "change_status", failing)
-    refusals = [
-        compliance.refusal_of(partial(proposals.approve_opened, one, by=second, source="test")) for one in waiting
-    ]
+    monkeypatch.setattr(proposals, "decide", failing)
+    refusals = [refusal_of(partial(proposals.approve_opened, one, by=second, source="test")) for one in waiting]
     assert refusals[0] == refusals[3] == ""
     assert "may not decide any more" in refusals[1]
     assert "The database refused this" in refusals[2]

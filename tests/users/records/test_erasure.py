@@ -22,7 +22,7 @@ from tests.conftest import database_url
 from tests.support.ageing import date_back
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.erasing import approve_erasure, erase
-from users.decisions import proposals
+from users.decisions import compliance, proposals
 from users.models import Erasure, Hold, HoldRelease, Proposal, Status, StatusChange, User, UserEvent
 from users.records import holds
 
@@ -85,7 +85,7 @@ def test_what_was_decided_about_others_no_longer_names_it(
     other = factories.UserFactory.create(external_id=f"other-{uuid.uuid4()}", **names, status=Status.SUSPENDED)
     with no_rules_left():
         set_rule("always", start="suspended")
-        proposal = proposals.propose(user=other, to_status="active", by=reviewer(), reason="Seen.")
+        proposal = proposals.propose(compliance.Decision(user=other, to_status="active", by=reviewer(), reason="Seen."))
     decision = other.status_changes.latest("id")
     named = [named_by(decision), named_by(proposal)]
     assert all({str(user.pk), str(stays.pk)} <= set(ids) for ids in named)

@@ -106,7 +106,7 @@ def test_a_case_waits_from_its_creation_or_the_answer_on(user: User, staff: Staf
     for requirement in (first, second):
         requirements.close_requirement(requirement_id=requirement.pk, by=staff)
     assert waiting_since(user) == answered
-    change = compliance.change_status(user=user, to_status="active", by=staff, **APPROVED)
+    change = compliance.decide(compliance.Decision(user=user, to_status="active", by=staff, **APPROVED))
     change.refresh_from_db()
     assert change.waiting_since == answered
     assert waiting_since(user) is None
@@ -119,20 +119,20 @@ def test_a_case_waits_from_where_it_did_if_the_question_is_withdrawn(user: User,
 
 def test_a_reopened_case_waits_from_then_on(user: User, staff: Staff) -> None:
     ask(user, staff)
-    rejected = compliance.change_status(user=user, to_status="rejected", by=staff, **APPROVED)
+    rejected = compliance.decide(compliance.Decision(user=user, to_status="rejected", by=staff, **APPROVED))
     rejected.refresh_from_db()
     # It waited for the partner.
     assert rejected.waiting_since is waiting_since(user) is None
-    compliance.change_status(user=user, to_status="pendingCompliance", by=staff, **APPROVED)
+    compliance.decide(compliance.Decision(user=user, to_status="pendingCompliance", by=staff, **APPROVED))
     assert waiting_since(user) == user.status_since
 
 
 def test_an_answer_waits_in_every_status(user: User, staff: Staff) -> None:
-    compliance.change_status(user=user, to_status="active", by=staff, **APPROVED)
+    compliance.decide(compliance.Decision(user=user, to_status="active", by=staff, **APPROVED))
     requirement = ask(user, staff)
     answer(requirement)
     assert waiting_since(user) == user.answered_at
-    compliance.change_status(user=user, to_status="suspended", by=staff, **APPROVED)
+    compliance.decide(compliance.Decision(user=user, to_status="suspended", by=staff, **APPROVED))
     assert waiting_since(user) == user.answered_at
     requirements.close_requirement(requirement_id=requirement.pk, by=staff)
     assert waiting_since(user) is None
@@ -203,7 +203,7 @@ def test_the_audit_log_has_who_asked_and_closed(user: User, staff: Staff) -> Non
 
 def test_a_decision_names_itself_in_what_it_closes(user: User, staff: Staff) -> None:
     ask(user, staff)
-    change = compliance.change_status(user=user, to_status="rejected", by=staff, **APPROVED)
+    change = compliance.decide(compliance.Decision(user=user, to_status="rejected", by=staff, **APPROVED))
     closure = RequirementClosure.objects.get()
     assert (closure.decision, closure.by) == (change, staff)
 
@@ -216,7 +216,7 @@ def test_opening_a_requirement_does_not_overtake_a_proposal(committed_partner: P
         set_rule("always")
         first, second = reviewer(), reviewer()
         user = factories.UserFactory.create(partner=committed_partner, external_id=f"asked-{uuid.uuid4()}")
-        proposal = proposals.propose(user=user, to_status="active", by=first, **APPROVED)
+        proposal = proposals.propose(compliance.Decision(user=user, to_status="active", by=first, **APPROVED))
         requirement = ask(user, first)
         with pytest.raises(RefusedError, match="1 requirement is open"):
             proposals.approve(proposal_id=proposal.pk, by=second)
@@ -351,7 +351,7 @@ def test_no_statement_of_the_serving_role_gets_around_it(
     user: User, staff: Staff, prepare: str, statement: str, text: str
 ) -> None:
     if prepare == "rejected":
-        compliance.change_status(user=user, to_status="rejected", by=staff, **APPROVED)
+        compliance.decide(compliance.Decision(user=user, to_status="rejected", by=staff, **APPROVED))
     else:
         asked = [ask(user, staff) for _ in range(10 if prepare == "ten" else 1)]
         if prepare == "closed":
@@ -462,9 +462,9 @@ def test_a_requirement_has_a_hundred_answers_at_most(user: User, staff: Staff) -
     note = "INSERT INTO users_requirementresponse (requirement_id, note) SELECT %(one)s, 'x'"
     with connections["default"].cursor() as cursor:
         cursor.execute(f"{note} FROM generate_series(1, 99)", {"one": one.pk})
-    requirements.respond(requirement=one, user_status="active", note="The last.")
+    requirements.respond(requirement=one, note="The last.")
     with pytest.raises(RefusedError, match="100 answers"):
-        requirements.respond(requirement=one, user_status="active", note="One more.")
+        requirements.respond(requirement=one, note="One more.")
     assert "100 answers" in refused_in_sql(note, one=one.pk)
 
 

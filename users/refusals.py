@@ -1,0 +1,160 @@
+"""What people read where the database refuses: the one table of its triggers' messages and its constraints' names.
+
+A condition stands once, in SQL (users/sql, users/models). A rule writes inside of `refused_by_database`; a page that
+must know beforehand, as which button to show, calls the same function of SQL and has its text from here.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from operator import mod
+from typing import Any
+
+import structlog
+from django.db import DatabaseError, IntegrityError, OperationalError
+from django.utils.functional import keep_lazy_text
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext_lazy
+from psycopg.errors import IntegrityConstraintViolation, LockNotAvailable
+
+from core.database import errors
+from core.refusals import RefusedError
+from users.models import RequirementCode
+from users.models.requirements import MAX_DUE_DAYS, MAX_REQUIREMENTS, MAX_REQUIREMENTS_EVER, MAX_RESPONSES
+
+log = structlog.get_logger("users.refusals")
+
+# A lazy text with its values.
+_filled: Callable[[Any, Mapping[str, Any]], Any] = keep_lazy_text(mod)
+
+
+class ReasonMissingError(RefusedError):
+    """What the person wants is allowed, but has no reason or note."""
+
+
+OPEN_REQUIREMENT = "A user with an open requirement does not become active."
+
+_MISSING: dict[str, Any] = {
+    **dict.fromkeys(
+        (
+            *("status_change_reason_given", "proposal_reason_given", "hold_reason_given", "release_reason_given"),
+            *("An erasure begins open, with a reason.", "An erasure is declined with a reason."),
+        ),
+        gettext_lazy("A reason is required."),
+    ),
+    **dict.fromkeys(("case_note_given", "A proposal is declined with a note."), gettext_lazy("A note is required.")),
+}
+
+# `detail` is what the trigger says of it; the other values are the caller's of refused_by_database.
+_TEXTS: Mapping[str, Any] = {
+    # Decisions and proposals. present, wanted: statuses. moves: those that are allowed.
+    "A user does not move between these statuses: it has this one already.": gettext_lazy(
+        "The user is %(present)s already."
+    ),
+    "A user does not move between these statuses.": gettext_lazy(
+        "A user who is %(present)s cannot become %(wanted)s; allowed: %(moves)s."
+    ),
+    OPEN_REQUIREMENT: ngettext_lazy(
+        "%(count)s requirement is open: wait for the partner's answer, or close it first.",
+        "%(count)s requirements are open: wait for the partner's answers, or close them first.",
+        "count",
+    ),
+    "This move takes two people: one has proposed it.": gettext_lazy(
+        "This move takes two people: propose it (propose_user_status). Open proposal: %(detail)s."
+    ),
+    "This move takes two people: an open proposal of this very move, on the user as it is.": gettext_lazy(
+        "This move takes two people: propose it (propose_user_status). There is no open proposal."
+    ),
+    "This move takes one person by now.": gettext_lazy(
+        "This move takes one person by now: decline the proposal and decide."
+    ),
+    "This move takes one person: there is no rule for it.": gettext_lazy("This move takes one person: decide it."),
+    "proposal_one_open": gettext_lazy("%(first)s has proposed this already."),
+    # Two people: staff/sql/staff_pair.sql. first, second: their names.
+    "pair_is_one": gettext_lazy("You proposed this: another account approves it."),
+    "pair_first_may_not": gettext_lazy(
+        "%(first)s, who proposed this, may not decide any more: decline it, and another account proposes it."
+    ),
+    "pair_second_may_not": gettext_lazy("%(second)s may not decide about users."),
+    "pair_is_related": gettext_lazy(
+        "%(first)s and %(second)s may not decide together: within 30 days one made the other's account,"
+        " changed its roles, or reset its password or second factor."
+    ),
+    # Requirements. status: the user's.
+    "Nothing is asked about a user who is rejected or closed.": gettext_lazy(
+        "Nothing is asked about a user who is %(status)s."
+    ),
+    f"A user has at most {MAX_REQUIREMENTS} requirements that are not closed.": _filled(
+        gettext_lazy("A user has at most %(most)s requirements that are not closed."), {"most": MAX_REQUIREMENTS}
+    ),
+    f"A user has at most {MAX_REQUIREMENTS_EVER} requirements, closed ones included.": _filled(
+        gettext_lazy("A user has at most %(most)s requirements, closed ones included."), {"most": MAX_REQUIREMENTS_EVER}
+    ),
+    "requirement_code_known": _filled(
+        gettext_lazy("Unknown code; one of: %(codes)s."), {"codes": ", ".join(RequirementCode.values)}
+    ),
+    "requirement_due_in_days": _filled(gettext_lazy("An answer is due in 1 to %(most)s days."), {"most": MAX_DUE_DAYS}),
+    "users_requirementclosure_pkey": gettext_lazy("This requirement is closed already."),
+    # Partners read these.
+    "The user is closed.": "The user is closed.",
+    "This requirement is closed.": "This requirement is closed.",
+    f"A requirement has at most {MAX_RESPONSES} answers.": f"A requirement has at most {MAX_RESPONSES} answers.",
+    # Holds. name: of the account.
+    "An active account that may decide, or audits, does this.": gettext_lazy("%(name)s may not hold or erase records."),
+    "The records of sandbox users have no retention.": gettext_lazy(
+        "The records of sandbox users have no retention: there is nothing to hold."
+    ),
+    "Another person releases a hold than the one who placed it.": gettext_lazy(
+        "You placed this hold: another person releases it."
+    ),
+    "users_holdrelease_pkey": gettext_lazy("This hold has been released already."),
+} | _MISSING
+
+
+def text_of(refusal: str, **values: Any) -> str:
+    """What people read of a refusal. refusal: a trigger's message, or a constraint's name."""
+    return str(_TEXTS[refusal] % values)
+
+
+@contextmanager
+def refused_by_database(**values: Any) -> Iterator[None]:
+    """Raise RefusedError, with a text for people, where a trigger or a constraint refuses. values: of the texts.
+
+    Used inside of a transaction, which has failed then.
+    """
+    try:
+        yield
+    except IntegrityError as error:
+        cause: Any = error.__cause__
+        refusal = cause.diag.constraint_name or cause.diag.message_primary or ""
+        if refusal in _TEXTS:
+            kind = ReasonMissingError if refusal in _MISSING else RefusedError
+            raise kind(text_of(refusal, detail=cause.diag.message_detail, **values)) from error
+        # What a rule checks by itself, and has changed meanwhile.
+        if not isinstance(cause, IntegrityConstraintViolation):
+            raise
+        raise RefusedError(_("Something has changed meanwhile. Look again: %(why)s") % {"why": refusal}) from error
+
+
+@contextmanager
+def convert_lock_timeout() -> Iterator[None]:
+    """Raise RefusedError in place of the database's error. Used around a transaction on one user."""
+    try:
+        yield
+    except OperationalError as error:
+        if not isinstance(error.__cause__, LockNotAvailable):
+            raise
+        raise RefusedError(_("The user is being changed right now: try again.")) from None
+
+
+def refusal_of(act: Callable[[], object]) -> str:
+    """Why one of several acts was refused, by the rules or by whatever the database says; empty if it was not."""
+    try:
+        with convert_lock_timeout():
+            act()
+    except RefusedError as refused:
+        return str(refused)
+    except DatabaseError as error:
+        # Its text may have values of the row.
+        log.warning("decision failed", sqlstate=errors.sqlstate(error))
+        return _("The database refused this: nothing has changed. Try again.")
+    return ""
