@@ -50,7 +50,7 @@ GRANT SELECT ON events_eventfeed TO :"role";
 GRANT EXECUTE ON FUNCTION events_place(bigint, bigint[]) TO :"role";
 GRANT EXECUTE ON FUNCTION events_purge(bigint, integer) TO :"role";
 GRANT SELECT, INSERT, UPDATE (url, types, description, disabled_reason, disabled_at, last_success_at, failing_since,
-    failing_days, removed_at, position, fan_out_after), DELETE ON events_webhookendpoint TO :"role";
+    failing_days, removed_at), DELETE ON events_webhookendpoint TO :"role";
 GRANT SELECT, INSERT, UPDATE (encrypted_secret, expires_at), DELETE ON events_webhooksecret TO :"role";
 GRANT SELECT, INSERT, UPDATE (state, attempts, attempt_count, next_attempt_at, leased_until, ended_at), DELETE
     ON events_webhookdelivery TO :"role";

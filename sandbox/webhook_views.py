@@ -111,13 +111,13 @@ class WebhookTest(WebhookView):
             with self.once() as claim:
                 claim.send(None)
                 try:
-                    job = delivering.begin_test(endpoint=endpoint, is_only=True)
+                    leased = delivering.begin_test(endpoint=endpoint, is_only=True)
                 except delivering.BusyError:
                     # The alerts do not count it.
                     request_context.is_simulated = True
                     raise UnavailableError from None
             # This is after the commit: the webhook's row has the test then.
-            outcome = delivering.finish_test(job, seconds=TEST_SECONDS)
+            outcome = delivering.finish_test(leased, seconds=TEST_SECONDS)
         milliseconds = None if outcome.status is None else outcome.milliseconds
         # One code: a name that is moved inside after it was accepted tells nothing of the names there.
         error = "dns" if outcome.error == "address" else outcome.error or None

@@ -195,7 +195,7 @@ class RequirementFactory(factory.django.DjangoModelFactory[Requirement]):
 
 
 class EventFactory(factory.django.DjangoModelFactory[Event]):
-    """An event in the feed of a partner: the latest decision about a user."""
+    """An event in the feed of a partner, without deliveries: the latest decision about a user."""
 
     class Meta:
         model = Event
@@ -211,11 +211,13 @@ class EventFactory(factory.django.DjangoModelFactory[Event]):
     @classmethod
     def _create(cls, model_class: type[Event], *, partner: Partner, user: User) -> Event:
         Relay().assign_positions()
-        return Event.objects.filter(partner=partner, user_id=user.pk, type=EventType.STATUS_CHANGED).latest("id")
+        event = Event.objects.filter(partner=partner, user_id=user.pk, type=EventType.STATUS_CHANGED).latest("id")
+        event.deliveries.all().delete()
+        return event
 
 
 class WebhookDeliveryFactory(factory.django.DjangoModelFactory[WebhookDelivery]):
-    """A delivery of an event, in any state; deliver_events makes them."""
+    """A delivery of an event, in any state."""
 
     class Meta:
         model = WebhookDelivery

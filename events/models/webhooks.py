@@ -69,10 +69,6 @@ class WebhookEndpoint(models.Model):
     # The first days of failures since then, in UTC: as many as disabling needs (events/webhooks/results.py).
     failing_days = ArrayField(models.DateField(), db_default=[], default=list, editable=False)
     removed_at = models.DateTimeField(_("removed at"), null=True, editable=False)
-    # Deliveries of events up to this position of the feed exist.
-    position = models.BigIntegerField(default=0, editable=False)
-    # When to make deliveries again (events/webhooks/fan_out.py).
-    fan_out_after = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
         verbose_name = _("webhook")

@@ -1,13 +1,11 @@
--- One of the two ways to change a feed: the serving role may execute them, and has no rights on the tables but SELECT
--- (events/models/feed.py). Called by events/feed/relay.py.
+-- One of the two ways to change a feed: the serving role may execute them, and has no rights on the tables but SELECT.
 --
--- Makes events of a partner's entries of the outbox, at the next positions of its feed. Entries without `data` become
--- one event for each user and transaction: the caller names all of a transaction. While another session does this for
--- the partner, nothing is placed. A failure undoes all but the mark that the feed is stopped, and is returned: its
--- SQLSTATE, and the constraint.
+-- Makes events of a partner's entries of the outbox, at the next positions of its feed, and their deliveries to the
+-- endpoints that are active. Entries without `data` become one event for each user and transaction: the caller names
+-- all of a transaction. While another session does this for the partner, nothing is placed. A failure undoes all but
+-- the mark that the feed is stopped, and is returned: its SQLSTATE, and the constraint.
 --
--- The lock ends with the one statement that calls it, whatever becomes of the caller. 2: the kind
--- of these locks; 1 are those of idempotency keys (partners/api/idempotency.py).
+-- The lock ends with the one statement that calls it, whatever becomes of the caller. 2: the kind of these locks.
 CREATE OR REPLACE FUNCTION events_place(partner bigint, entries bigint[], OUT placed bigint, OUT failure text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -42,11 +40,19 @@ BEGIN
             DO UPDATE SET last_position = feed.last_position + excluded.last_position, updated_at = now(),
                           stopped_at = NULL
      RETURNING last_position
+    ), made AS (
+        INSERT INTO events_event (partner_id, user_id, type, created_at, data, position)
+        SELECT partner, user_id, type, created_at, data, last_position - count + number
+          FROM numbered CROSS JOIN feed ORDER BY number
+     RETURNING *
+    ), deliveries AS (
+        INSERT INTO events_webhookdelivery (endpoint_id, event_id, event_uuid, type, user_id, position, attempts)
+        SELECT endpoint.id, made.id, made.event_id, made.type, made.user_id, made.position, '[]'
+          FROM made JOIN events_webhookendpoint endpoint USING (partner_id)
+         WHERE disabled_reason = '' AND removed_at IS NULL AND (types = '{}' OR made.type = ANY(types))
+         ORDER BY endpoint.id, made.position
     )
-    INSERT INTO events_event (partner_id, user_id, type, created_at, data, position)
-    SELECT partner, user_id, type, created_at, data, last_position - count + number
-      FROM numbered CROSS JOIN feed ORDER BY number;
-    GET DIAGNOSTICS placed = ROW_COUNT;
+    SELECT count(*) INTO placed FROM made;
 EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS violated = CONSTRAINT_NAME;
     placed := 0;

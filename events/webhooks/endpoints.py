@@ -24,7 +24,7 @@ from django.utils.translation import gettext_lazy as _
 from core import encryption
 from core.reencryption import EncryptedColumn
 from core.refusals import RefusedError
-from events.models import DisabledReason, EventFeed, EventType, WebhookEndpoint, WebhookSecret
+from events.models import DisabledReason, EventType, WebhookEndpoint, WebhookSecret
 from events.webhooks import addresses, deliveries
 from partners.models import Partner
 
@@ -86,7 +86,6 @@ def create_endpoint(
             raise RefusedError(
                 _("A partner has at most %(limit)d webhooks. Remove one first.") % {"limit": MAX_ENDPOINTS}
             )
-        endpoint.position = _end_of_feed(partner.pk)
         endpoint.save(force_insert=True)
         return endpoint, _add_secret(endpoint)
 
@@ -139,7 +138,7 @@ def disable(endpoint: WebhookEndpoint, reason: str = DisabledReason.STAFF) -> We
 
 
 def enable(endpoint: WebhookEndpoint) -> WebhookEndpoint:
-    """Send it events again, from the present end of the feed. Raises WebhookEndpoint.DoesNotExist.
+    """Send it events again, those that are placed from now on. Raises WebhookEndpoint.DoesNotExist.
 
     What fell due while it was disabled is not sent: it is in the feed.
     """
@@ -149,8 +148,7 @@ def enable(endpoint: WebhookEndpoint) -> WebhookEndpoint:
             deliveries.skip_due(endpoint=changed)
             changed.disabled_reason, changed.disabled_at = "", None
             changed.failing_since, changed.failing_days = None, []
-            changed.position = _end_of_feed(changed.partner_id)
-            changed.save(update_fields=["disabled_reason", "disabled_at", "failing_since", "failing_days", "position"])
+            changed.save(update_fields=["disabled_reason", "disabled_at", "failing_since", "failing_days"])
     return changed
 
 
@@ -219,11 +217,6 @@ def _add_secret(endpoint: WebhookEndpoint) -> str:
 
 def _lock(endpoint: WebhookEndpoint) -> WebhookEndpoint:
     return WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk, removed_at=None)
-
-
-def _end_of_feed(partner_id: int) -> int:
-    last = EventFeed.objects.filter(partner=partner_id).values_list("last_position", flat=True).first()
-    return last or 0
 
 
 def _known(types: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Leases of due deliveries: a process that holds one makes the attempt and records it (contract, section 10).
+"""Leases due deliveries: the process that holds one makes the attempt and records it (contract, section 10).
 
 The lease of a killed process ends by itself, and another makes the attempt: a receiver gets each event at least once.
 """
@@ -9,160 +9,117 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
-from django.db import transaction
 from django.db.models.functions import Now
 
 from core.database import statements
 from core.database.query import Query
-from core.formats.rfc_3339 import format_timestamp
-from events.models import RECEIVES_EVENTS, DeliveryState, WebhookDelivery, WebhookEndpoint
-from partners.models import Partner
+from core.database.wire import json_text, wire_time
+from events.models import RECEIVES_EVENTS, Event, WebhookDelivery, WebhookEndpoint
+from events.webhooks import deliveries, endpoints
 
 # Attempts for one endpoint at once, by all processes together.
 MAX_AT_ONCE = 2
 # An attempt takes at most 15 s, then its result is recorded.
 LEASE = timedelta(seconds=30)
-# Tests that are looked at for each endpoint.
-MAX_TESTS = 50
 
 # The commit is not flushed: after a crash of the database the delivery is in its former state, and is leased or
 # recorded again.
 WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)"
+# One process at a time leases deliveries: the snapshot of the next shows what it has leased. 4: the kind of this lock.
+_LOCK = "pg_advisory_xact_lock(4, 0)"
 
-# The order is random, so that each gets its turn where not all get one. Tests are sent to disabled endpoints and
-# partners too.
-# The planner may turn EXISTS into a read of all due deliveries.
-_LOCK = f"""
-    SELECT array_agg(id), {WITHOUT_FLUSH} FROM (
-        SELECT id FROM events_webhookendpoint endpoint
-         WHERE removed_at IS NULL AND (
-                   {RECEIVES_EVENTS} AND (
-                       SELECT true FROM events_webhookdelivery delivery
-                        WHERE delivery.endpoint_id = endpoint.id AND state = 'pending'
-                              AND next_attempt_at <= statement_timestamp() LIMIT 1)
-                   OR (SELECT true FROM events_webhookdelivery delivery
-                        WHERE delivery.endpoint_id = endpoint.id AND state = 'pending' AND event_id IS NULL LIMIT 1))
-         ORDER BY random() LIMIT %s
-           FOR NO KEY UPDATE SKIP LOCKED) AS locked
-"""
-# A user's event waits for the first attempt of the earlier ones. Due deliveries are read in the order of their index
-# until enough are free; those of one user that wait are passed over: at most MAX_PENDING.
-_CHOOSE = f"""
-    SELECT array_agg(chosen.id)
-      FROM (SELECT id,
-                   {RECEIVES_EVENTS} AS is_active,
-                   %s - (SELECT count(*) FROM events_webhookdelivery leased
-                          WHERE leased.endpoint_id = endpoint.id
-                                AND leased.leased_until > statement_timestamp()) AS free
-              FROM events_webhookendpoint endpoint WHERE id = ANY(%s::uuid[])) AS endpoint
-     CROSS JOIN LATERAL (
-           SELECT due.id
-             FROM ((SELECT id, position, NULL::timestamptz AS next_attempt_at
-                      FROM events_webhookdelivery
-                     WHERE endpoint_id = endpoint.id AND state = 'pending' AND event_id IS NULL
-                           AND (leased_until IS NULL OR leased_until <= statement_timestamp())
-                     LIMIT %s)
-                    UNION ALL
-                   (SELECT id, position, next_attempt_at
-                      FROM events_webhookdelivery due
-                     WHERE endpoint_id = endpoint.id AND state = 'pending' AND next_attempt_at <= statement_timestamp()
-                           AND event_id IS NOT NULL AND endpoint.is_active
-                           AND (leased_until IS NULL OR leased_until <= statement_timestamp())
-                           AND (user_id IS NULL OR attempt_count > 0 OR (
-                               SELECT true FROM events_webhookdelivery earlier
-                                WHERE earlier.endpoint_id = due.endpoint_id AND earlier.state = 'pending'
-                                      AND earlier.attempt_count = 0 AND earlier.user_id = due.user_id
-                                      AND earlier.position < due.position LIMIT 1) IS NULL)
-                     ORDER BY next_attempt_at, position LIMIT greatest(0, endpoint.free))) AS due
-            ORDER BY due.next_attempt_at NULLS FIRST, due.position LIMIT greatest(0, endpoint.free)) AS chosen
-"""
-_TAKE = """
+_IS_DUE = """state = 'pending' AND next_attempt_at <= statement_timestamp()
+    AND (leased_until IS NULL OR leased_until <= statement_timestamp())"""
+# The body is the event as in the feed, the same at each attempt.
+_TEST = json_text(
+    '{"eventId":"%s","type":"%s","createdAt":"%s","data":{"webhookId":"%s"}}',
+    *("event_uuid", "type", wire_time("created_at"), "endpoint_id"),
+)
+_LEASE = f"""
     UPDATE events_webhookdelivery delivery SET leased_until = statement_timestamp() + %s::interval
-      FROM events_webhookdelivery same
-      JOIN events_webhookendpoint endpoint ON endpoint.id = same.endpoint_id
-      LEFT JOIN events_event event ON event.id = same.event_id
-     WHERE same.id = ANY(%s::bigint[]) AND delivery.id = same.id
- RETURNING delivery.id, delivery.endpoint_id, endpoint.url, delivery.event_uuid, delivery.type,
-           coalesce(event.created_at, delivery.created_at), event.data, delivery.attempts, delivery.attempt_count,
-           delivery.leased_until
+     WHERE id IN (SELECT id FROM chosen)
+ RETURNING id, endpoint_id, (SELECT url FROM events_webhookendpoint WHERE id = endpoint_id), event_uuid,
+           event_id IS NULL, coalesce((SELECT {Event.wire} FROM events_event WHERE id = delivery.event_id), {_TEST}),
+           attempts, attempt_count, leased_until
 """
+# Of each endpoint its tests, also where it is disabled, then its events, of a user only the earliest that is not yet
+# attempted. Due deliveries are read in the order of their index until enough are found. The endpoints' order is
+# random, so that each gets its turn where not all get one.
+_LEASE_DUE = f"""
+    WITH due AS (
+        SELECT delivery.id
+          FROM events_webhookendpoint endpoint
+         CROSS JOIN LATERAL (
+               SELECT greatest(0, {MAX_AT_ONCE} - count(*)) AS free FROM events_webhookdelivery
+                WHERE endpoint_id = endpoint.id AND leased_until > statement_timestamp()) AS room
+         CROSS JOIN LATERAL (
+              (SELECT id, false AS is_event FROM events_webhookdelivery
+                WHERE endpoint_id = endpoint.id AND event_id IS NULL AND {_IS_DUE} LIMIT free)
+               UNION ALL
+              (SELECT id, true FROM events_webhookdelivery due
+                WHERE endpoint_id = endpoint.id AND event_id IS NOT NULL AND {RECEIVES_EVENTS} AND {_IS_DUE}
+                  AND (attempt_count > 0 OR position = (
+                      SELECT min(position) FROM events_webhookdelivery
+                       WHERE endpoint_id = endpoint.id AND user_id = due.user_id
+                         AND state = 'pending' AND attempt_count = 0))
+                ORDER BY next_attempt_at, position LIMIT free)
+                ORDER BY is_event LIMIT free) AS delivery
+         WHERE endpoint.removed_at IS NULL
+         ORDER BY random() LIMIT %s
+    ), chosen AS (
+        SELECT id FROM events_webhookdelivery WHERE id IN (SELECT id FROM due) AND {_IS_DUE} FOR UPDATE SKIP LOCKED
+    )
+    {_LEASE}
+"""
+_LEASE_ONE = f"WITH chosen AS (SELECT %s::bigint AS id) {_LEASE}"
 
 
 class Lease(NamedTuple):
     """A delivery that this process may attempt until the lease ends.
 
-    data: the event's; None of a test. attempts: those made before, as stored; attempt_count: all of them.
+    body: the event as JSON. attempts: those made before, as stored; attempt_count: all of them. secrets: those that
+    sign it, newest first.
     """
 
     delivery_id: int
     endpoint_id: UUID
     url: str
     event_id: UUID
-    type: str
-    created_at: datetime
-    data: dict[str, Any] | None
+    is_test: bool
+    body: str
     attempts: list[dict[str, Any]]
     attempt_count: int
     leased_until: datetime
-
-    @property
-    def is_test(self) -> bool:
-        """Whether it is a `webhook.test`."""
-        return self.data is None
-
-    @property
-    def body(self) -> str:
-        """The event as JSON, as in the feed, and the same at each attempt."""
-        event = {
-            "eventId": str(self.event_id),
-            "type": self.type,
-            "createdAt": format_timestamp(self.created_at),
-            "data": self.data if self.data is not None else {"webhookId": str(self.endpoint_id)},
-        }
-        return orjson.dumps(event).decode()
+    secrets: Sequence[str] = ()
 
 
 def lease(*, limit: int) -> list[Lease]:
-    """Lease due deliveries of active endpoints, and tests, for LEASE.
+    """Lease due deliveries of active endpoints, and tests, for LEASE: at most MAX_AT_ONCE of an endpoint."""
+    # In one round trip and one transaction: a process that is frozen afterwards holds no lock.
+    lock = Query(f"SELECT {_LOCK}, {WITHOUT_FLUSH}", ())
+    _, rows = statements.fetch_both(lock, Query(_LEASE_DUE, (limit, LEASE)))
+    return _leases(rows or [])
 
-    limit: of endpoints; each has at most MAX_AT_ONCE leased deliveries.
+
+def lease_test(*, endpoint: WebhookEndpoint, is_only: bool) -> Lease | None:
+    """Create a `webhook.test` that is leased already; None where MAX_AT_ONCE are. The lock ends with the transaction.
+
+    is_only: None as well while another test of the partner is under way.
     """
-    with transaction.atomic():
-        endpoints, _ = statements.fetch_one(_LOCK, (limit,)) or (None, None)
-        if not endpoints:
-            return []
-        # A statement of its own: only its snapshot shows what others leased before they released the locks.
-        (chosen,) = statements.fetch_one(_CHOOSE, (MAX_AT_ONCE, endpoints, MAX_TESTS)) or (None,)
-        return _take(chosen) if chosen else []
+    statements.fetch_all(f"SELECT {_LOCK}", ())
+    leased = WebhookDelivery.objects.filter(leased_until__gt=Now())
+    tests = leased.filter(endpoint__partner=endpoint.partner_id, event=None)
+    if leased.filter(endpoint=endpoint).count() >= MAX_AT_ONCE or (is_only and tests.exists()):
+        return None
+    test = deliveries.create_test(endpoint=endpoint)
+    return _leases(statements.fetch_all(_LEASE_ONE, (test.pk, LEASE)))[0]
 
 
-def has_room(endpoint: WebhookEndpoint) -> bool:
-    """Whether one more delivery may be leased; the endpoint is locked until the transaction ends."""
-    WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk)
-    return endpoint.deliveries.filter(leased_until__gt=Now()).count() < MAX_AT_ONCE
-
-
-def is_tested(partner_id: int) -> bool:
-    """Whether a test of one of the partner's endpoints is under way; the partner is locked until the transaction ends.
-
-    One of two that begin at once sees the other.
-    """
-    Partner.objects.select_for_update(no_key=True).get(pk=partner_id)
-    tests = WebhookDelivery.objects.filter(endpoint__partner=partner_id, event__isnull=True)
-    return tests.filter(state=DeliveryState.PENDING, leased_until__gt=Now()).exists()
-
-
-def lease_delivery(delivery: WebhookDelivery) -> Lease:
-    """Lease a delivery that this transaction made."""
-    return _take([delivery.pk])[0]
-
-
-def _take(deliveries: list[int]) -> list[Lease]:
-    return statements.fetch(Query(_TAKE, (LEASE, deliveries), row=_lease))
-
-
-def _lease(row: Sequence[Any]) -> Lease:
-    found = Lease._make(row)
+def _leases(rows: Sequence[statements.Row]) -> list[Lease]:
+    secrets = endpoints.secrets_by_endpoint({row[1] for row in rows}) if rows else {}
     # Django's connection returns JSON as text.
-    data = None if row[6] is None else orjson.loads(row[6])
-    return found._replace(data=data, attempts=orjson.loads(row[7]))
+    return [
+        one._replace(attempts=orjson.loads(row[6]), secrets=secrets[one.endpoint_id])
+        for row in rows
+        for one in (Lease._make((*row, ())),)
+    ]

@@ -76,9 +76,10 @@ def record_all(results: Iterable[tuple[Lease, Outcome]]) -> int:
     waits for its next attempt. An endpoint that responds with 410, or fails for MAX_FAILING on
     MIN_FAILING_DAYS, is disabled.
     """
-    held: list[tuple[Lease, Outcome]] = []
+    results = list(results)
+    if not results:
+        return 0
     with transaction.atomic():
-        results = list(results)
         endpoints = lock(lease.endpoint_id for lease, _ in results)
         held = [(lease, outcome) for lease, outcome in results if _end_attempt(lease, outcome)]
         for endpoint in endpoints:

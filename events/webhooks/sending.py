@@ -12,7 +12,7 @@ import asyncio
 import socket
 import ssl
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -81,7 +81,7 @@ class Sender:
     def __init__(self) -> None:
         self._tls = ssl.create_default_context(cafile=settings.WEBHOOK_CA_BUNDLE or None)
 
-    async def attempt(self, lease: Lease, secrets: Sequence[str], seconds: float | None = None) -> Outcome:
+    async def attempt(self, lease: Lease, seconds: float | None = None) -> Outcome:
         """Send a delivery once and log the result. It raises nothing but a cancellation.
 
         seconds: that it may take, TIMEOUT_SECONDS by default.
@@ -89,8 +89,8 @@ class Sender:
         at, begun = datetime.now(UTC), time.perf_counter()
         result: dict[str, Any]
         try:
-            if secrets:
-                result = await self._post(lease, secrets, at, TIMEOUT_SECONDS if seconds is None else seconds)
+            if lease.secrets:
+                result = await self._post(lease, at, TIMEOUT_SECONDS if seconds is None else seconds)
             else:
                 # None can be decrypted.
                 result = {"error": "secret"}
@@ -107,11 +107,11 @@ class Sender:
         )
         return outcome
 
-    async def _post(self, lease: Lease, secrets: Sequence[str], at: datetime, seconds: float) -> dict[str, Any]:
+    async def _post(self, lease: Lease, at: datetime, seconds: float) -> dict[str, Any]:
         """Return the status and `Retry-After`. Raises one of _ERRORS."""
         deadline = asyncio.get_running_loop().time() + seconds
         target, body = addresses.parse(lease.url), lease.body
-        headers = attempt_headers(event_id=lease.event_id, at=at, body=body, secrets=secrets)
+        headers = attempt_headers(event_id=lease.event_id, at=at, body=body, secrets=lease.secrets)
         async with asyncio.timeout_at(deadline):
             reader, writer = await self._connect(target)
         try:

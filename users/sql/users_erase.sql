@@ -18,7 +18,7 @@ DECLARE
     more bigint;
 BEGIN
     SELECT * INTO erased FROM users_user WHERE id = NEW.user_id;
-    -- Waits for deliveries that are being made of the user's events (events/webhooks/fan_out.py skips what is locked).
+    -- Changes of deliveries lock their endpoints first, so that none is in a deadlock with another.
     PERFORM FROM events_webhookendpoint WHERE partner_id = erased.partner_id ORDER BY id FOR NO KEY UPDATE;
     ids := ARRAY(SELECT erased.id::text
        UNION ALL SELECT id::text FROM users_hold WHERE user_id = erased.id
@@ -103,6 +103,19 @@ BEGIN
     GET DIAGNOSTICS n = ROW_COUNT;
     counts := counts || jsonb_build_object('transactions_conversion', n);
 
+    -- The outbox first: this waits for entries that are being placed, whose events the next statements see.
+    DELETE FROM events_outboxentry WHERE partner_id = erased.partner_id AND erased.id = ALL(user_ids);
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('events_outboxentry', n);
+
+    -- Entries of a statement about several users, such as an import's: the others keep theirs.
+    UPDATE events_outboxentry entry
+       SET (user_ids, external_ids, times, size) = (
+           SELECT array_agg(of_user), array_agg(external_id), array_agg(time), count(*)
+             FROM unnest(entry.user_ids, entry.external_ids, entry.times) AS rows (of_user, external_id, time)
+            WHERE of_user <> erased.id)
+     WHERE partner_id = erased.partner_id AND erased.id = ANY(user_ids);
+
     DELETE FROM events_webhookdelivery
      WHERE event_id IN (SELECT id FROM events_event WHERE user_id = erased.id);
     GET DIAGNOSTICS n = ROW_COUNT;
@@ -111,10 +124,6 @@ BEGIN
     DELETE FROM events_event WHERE user_id = erased.id;
     GET DIAGNOSTICS n = ROW_COUNT;
     counts := counts || jsonb_build_object('events_event', n);
-
-    DELETE FROM events_outboxentry WHERE partner_id = erased.partner_id AND erased.id = ALL(user_ids);
-    GET DIAGNOSTICS n = ROW_COUNT;
-    counts := counts || jsonb_build_object('events_outboxentry', n);
 
     -- A registration is found by its Location, which is the user's path.
     DELETE FROM partners_idempotencyrecord
@@ -150,14 +159,6 @@ BEGIN
      WHERE basis -> 'riskFlags' @> named;
     UPDATE users_proposal SET basis = replace(basis::text, to_json(erased.id)::text, 'null')::jsonb
      WHERE basis -> 'riskFlags' @> named;
-    -- Entries of a statement about several users, such as an import's: the others keep theirs.
-    UPDATE events_outboxentry entry
-       SET (user_ids, external_ids, times, size) = (
-           SELECT array_agg(of_user), array_agg(external_id), array_agg(time), count(*)
-             FROM unnest(entry.user_ids, entry.external_ids, entry.times) AS rows (of_user, external_id, time)
-            WHERE of_user <> erased.id)
-     WHERE partner_id = erased.partner_id AND erased.id = ANY(user_ids);
-
     SELECT jsonb_object_agg(name, value) INTO counts FROM jsonb_each(counts) AS each (name, value) WHERE value <> '0';
     UPDATE users_erasure SET rows = counts WHERE user_id = NEW.user_id;
     INSERT INTO events_outboxentry (partner_id, type, user_ids, data)

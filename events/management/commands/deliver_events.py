@@ -1,4 +1,4 @@
-import asyncio
+import signal
 
 import structlog
 from django.db import DatabaseError, InterfaceError, connections
@@ -6,7 +6,7 @@ from django.db import DatabaseError, InterfaceError, connections
 from core.management.base import Outcome, ServiceCommand, ending_signals
 from events.webhooks.delivering import APPLICATION_NAME, Deliverer
 
-log = structlog.get_logger("partners.deliver_events")
+log = structlog.get_logger("events.deliver_events")
 
 
 class Command(ServiceCommand):
@@ -17,20 +17,15 @@ class Command(ServiceCommand):
 
     def perform(self) -> Outcome:
         connections.settings["default"]["OPTIONS"]["application_name"] = APPLICATION_NAME
+        deliverer = Deliverer()
+        for number in ending_signals():
+            signal.signal(number, lambda *_: deliverer.stop())
         try:
-            attempts = asyncio.run(_deliver())
+            deliverer.run()
         except (DatabaseError, InterfaceError):
             raise
         except Exception:
             # For the journal; systemd starts it again.
             log.critical("uncaught exception", exc_info=True)
             raise SystemExit(1) from None
-        return Outcome({"attempts": attempts}, f"Attempts made: {attempts}.")
-
-
-async def _deliver() -> int:
-    deliverer = Deliverer()
-    for number in ending_signals():
-        asyncio.get_running_loop().add_signal_handler(number, deliverer.stop)
-    await deliverer.run()
-    return deliverer.attempts
+        return Outcome({"attempts": deliverer.attempts}, f"Attempts made: {deliverer.attempts}.")

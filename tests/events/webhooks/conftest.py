@@ -1,11 +1,10 @@
 """A receiver on this machine, and `deliver_events` in this process or in one of its own."""
 
-import asyncio
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -86,20 +85,13 @@ def delivering(loopback: None, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     @contextmanager
     def run() -> Iterator[None]:
-        started: Future[tuple[Deliverer, asyncio.AbstractEventLoop]] = Future()
-
-        async def deliver() -> None:
-            deliverer = Deliverer()
-            started.set_result((deliverer, asyncio.get_running_loop()))
-            await deliverer.run()
-
+        deliverer = Deliverer()
         with ThreadPoolExecutor(1) as pool:
-            running = pool.submit(lambda: asyncio.run(deliver()))
-            deliverer, loop = started.result(WAIT_SECONDS)
+            running = pool.submit(deliverer.run)
             try:
                 yield
             finally:
-                loop.call_soon_threadsafe(deliverer.stop)
+                deliverer.stop()
                 running.result(WAIT_SECONDS)
                 # Its database connection is closed before the test's end.
                 deliverer._relay.join(WAIT_SECONDS)

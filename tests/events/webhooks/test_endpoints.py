@@ -14,7 +14,7 @@ from core.refusals import RefusedError
 from events.models import DisabledReason, EventType, WebhookEndpoint, WebhookSecret
 from events.webhooks import endpoints
 from partners.models import Partner
-from tests.factories import EventFactory, WebhookEndpointFactory, add_endpoint
+from tests.factories import WebhookDeliveryFactory, WebhookEndpointFactory, add_endpoint
 from tests.support.webhook_secrets import secrets_in_force
 
 URL = "https://hooks.example.com/events"
@@ -48,14 +48,6 @@ def test_an_added_endpoint_is_active_and_has_a_secret(partner: Partner) -> None:
     assert len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) == 32
     assert secrets_in_force(endpoint) == [secret]
     assert secret not in str(WebhookSecret.objects.values())
-
-
-def test_it_begins_at_the_end_of_the_feed(partner: Partner) -> None:
-    assert WebhookEndpointFactory.create(partner=partner).position == 0
-    for _ in range(2):
-        EventFactory.create(partner=partner)
-    EventFactory.create()
-    assert WebhookEndpointFactory.create(partner=partner).position == 2
 
 
 def test_a_partner_has_at_most_five(partner: Partner) -> None:
@@ -126,18 +118,19 @@ def test_a_disabled_one_keeps_its_first_reason(endpoint: WebhookEndpoint) -> Non
     assert (again.state, again.disabled_reason, again.disabled_at) == ("disabled", "gone", first.disabled_at)
 
 
-def test_an_enabled_one_goes_on_from_the_end_of_the_feed(endpoint: WebhookEndpoint) -> None:
+def test_an_enabled_one_has_no_trace_of_its_failures(endpoint: WebhookEndpoint) -> None:
     endpoints.disable(endpoint, DisabledReason.FAILING)
     WebhookEndpoint.objects.filter(pk=endpoint.pk).update(failing_since=timezone.now())
-    EventFactory.create(partner=endpoint.partner)
     enabled = endpoints.enable(endpoint)
     enabled.refresh_from_db()
-    assert (enabled.state, enabled.disabled_at, enabled.failing_since, enabled.position) == ("active", None, None, 1)
+    assert (enabled.state, enabled.disabled_at, enabled.failing_since) == ("active", None, None)
 
 
 def test_enabling_an_active_one_skips_nothing(endpoint: WebhookEndpoint) -> None:
-    EventFactory.create(partner=endpoint.partner)
-    assert endpoints.enable(endpoint).position == 0
+    due = WebhookDeliveryFactory.create(endpoint=endpoint)
+    endpoints.enable(endpoint)
+    due.refresh_from_db()
+    assert due.state == "pending"
 
 
 def test_a_removed_one_cannot_be_changed(endpoint: WebhookEndpoint) -> None:

@@ -1,21 +1,21 @@
-"""Making, leasing and recording deliveries: contract, section 10."""
+"""Deliveries are made, leased and recorded: contract, section 10."""
 
 import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import F
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from events.feed.relay import Relay
-from events.models import DeliveryState, DisabledReason, Event, WebhookDelivery, WebhookEndpoint
-from events.webhooks import deliveries, endpoints, fan_out, leases
+from events.models import DisabledReason, Event, WebhookDelivery, WebhookEndpoint
+from events.webhooks import deliveries, endpoints, leases
 from events.webhooks.results import Outcome, record
 from partners.models import Partner
 from tests.factories import (
+    DocumentFactory,
     EventFactory,
     StatusChangeFactory,
     UserFactory,
@@ -44,13 +44,16 @@ def make(partner: Partner, *, users: int = 1, decisions: int = 1) -> list[User]:
         for user in made:
             StatusChangeFactory.create(user=user, to_status=path[number])
     Relay().assign_positions()
-    fan_out.fan_out()
     return made
 
 
 def lease_one() -> leases.Lease:
     (found,) = leases.lease(limit=10)
     return found
+
+
+def user_of(lease: leases.Lease) -> str:
+    return str(json.loads(lease.body)["data"]["userId"])
 
 
 def expire() -> None:
@@ -68,14 +71,26 @@ def test_each_active_endpoint_has_a_delivery_of_each_wanted_event(partner: Partn
     endpoints.remove(removed)
     other = WebhookEndpointFactory.create()
 
-    make(partner, users=2)
+    (user, _) = make(partner, users=2)
+    DocumentFactory.create(user=user)
+    Relay().assign_positions()
 
-    assert [row.position for row in endpoint.deliveries.order_by("position")] == [1, 2]
-    assert not WebhookDelivery.objects.exclude(endpoint=endpoint)
-    narrow.refresh_from_db()
-    assert narrow.position == 2
+    assert [row.position for row in endpoint.deliveries.order_by("position")] == [1, 2, 3]
+    assert [row.position for row in narrow.deliveries.all()] == [3]
+    assert not WebhookDelivery.objects.exclude(endpoint__in=(endpoint, narrow))
     assert other.deliveries.count() == 0
-    assert fan_out.fan_out() == 0
+
+
+def test_an_endpoint_gets_what_is_placed_after_it_was_added_and_by_its_types_then(
+    partner: Partner, endpoint: WebhookEndpoint
+) -> None:
+    make(partner)
+    endpoints.change_endpoint(endpoint, types=["user.documentPublished"])
+    late = WebhookEndpointFactory.create(partner=partner)
+    make(partner)
+
+    assert [row.position for row in endpoint.deliveries.all()] == [1]
+    assert [row.position for row in late.deliveries.all()] == [2]
 
 
 def test_a_delivery_has_the_columns_of_its_event(partner: Partner, endpoint: WebhookEndpoint) -> None:
@@ -84,54 +99,6 @@ def test_a_delivery_has_the_columns_of_its_event(partner: Partner, endpoint: Web
     assert (delivery.event, delivery.event_uuid, delivery.type) == (event, event.event_id, event.type)
     assert (delivery.user_id, delivery.position, delivery.state) == (user.pk, 1, "pending")
     assert (delivery.attempts, delivery.attempt_count) == ([], 0)
-
-
-def test_many_are_made_in_batches(monkeypatch: pytest.MonkeyPatch, partner: Partner, endpoint: WebhookEndpoint) -> None:
-    monkeypatch.setattr(fan_out, "BATCH", 2)
-    for _ in range(5):
-        UserFactory.create(partner=partner, status=Status.ACTIVE)
-    Relay().assign_positions()
-    made = []
-    while count := fan_out.fan_out():
-        made.append(count)
-        WebhookEndpoint.objects.update(fan_out_after=timezone.now() - timedelta(days=1))
-    assert made == [2, 2, 1]
-    assert sorted(row.position or 0 for row in endpoint.deliveries.all()) == [1, 2, 3, 4, 5]
-
-
-def test_pending_deliveries_are_bounded(
-    monkeypatch: pytest.MonkeyPatch, partner: Partner, endpoint: WebhookEndpoint
-) -> None:
-    monkeypatch.setattr(fan_out, "MAX_PENDING", 3)
-    healthy = WebhookEndpointFactory.create()
-    for one in (partner, healthy.partner):
-        UserFactory.create_batch(5, partner=one, status=Status.ACTIVE)
-    Relay().assign_positions()
-    fan_out.fan_out()
-    assert endpoint.deliveries.count() == 3
-    assert fan_out.fan_out() == 0  # it is looked at again only after a pause
-
-    WebhookDelivery.objects.filter(endpoint=healthy).update(
-        state=DeliveryState.DELIVERED, ended_at=timezone.now(), next_attempt_at=None
-    )
-    WebhookEndpoint.objects.update(fan_out_after=timezone.now() - timedelta(days=1))
-    assert fan_out.fan_out() == 2
-    assert (endpoint.deliveries.count(), healthy.deliveries.count()) == (3, 5)
-
-    # Retries may make more of them wait. A longer pause would be taken for one from before the clock was set back.
-    monkeypatch.setattr(fan_out, "MAX_PENDING", 0)
-    UserFactory.create(partner=partner, status=Status.ACTIVE)
-    Relay().assign_positions()
-    WebhookEndpoint.objects.update(fan_out_after=timezone.now() - timedelta(days=1))
-    fan_out.fan_out()
-    assert not WebhookEndpoint.objects.filter(fan_out_after__gt=Now()).exists()
-
-
-def test_a_pause_from_before_the_clock_was_set_back_is_none(partner: Partner, endpoint: WebhookEndpoint) -> None:
-    UserFactory.create(partner=partner, status=Status.ACTIVE)
-    Relay().assign_positions()
-    WebhookEndpoint.objects.update(fan_out_after=timezone.now() + timedelta(hours=1))
-    assert fan_out.fan_out() == 1
 
 
 # Leasing
@@ -188,7 +155,7 @@ def test_events_of_other_users_and_to_other_endpoints_do_not_wait(partner: Partn
     other = WebhookEndpointFactory.create(partner=partner)
     make(partner, users=2, decisions=2)
     found = leases.lease(limit=10)
-    assert sorted((one.endpoint_id, one.data["userId"]) for one in found if one.data) == sorted(
+    assert sorted((one.endpoint_id, user_of(one)) for one in found) == sorted(
         (one.pk, str(user)) for one in (endpoint, other) for user in User.objects.values_list("pk", flat=True)
     )
 
@@ -208,26 +175,12 @@ def test_a_disabled_partner_s_endpoints_get_their_events_once_it_is_enabled(
     Partner.objects.filter(pk=partner.pk).update(enabled=False)
     make(partner)
     assert leases.lease(limit=10) == []
-    assert endpoint.deliveries.count() == 1
     tested = deliveries.create_test(endpoint=endpoint)
     assert lease_one().delivery_id == tested.pk
 
     Partner.objects.filter(pk=partner.pk).update(enabled=True)
-    assert fan_out.fan_out() == 1
     assert endpoint.deliveries.filter(event__isnull=False).count() == 2
     assert leases.lease(limit=10)
-
-
-def test_a_statement_makes_deliveries_of_so_many_endpoints_alone(
-    partner: Partner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    WebhookEndpointFactory.create_batch(3, partner=partner)
-    monkeypatch.setattr(fan_out, "ENDPOINTS_AT_ONCE", 2)
-    make(partner)
-    assert WebhookDelivery.objects.count() == 2
-    assert fan_out.fan_out() == 1
-    assert WebhookDelivery.objects.count() == 3
-    assert fan_out.fan_out() == 0
 
 
 def test_a_test_does_not_wait_behind_events_nor_for_the_endpoint_to_be_enabled(
@@ -260,7 +213,7 @@ def test_a_burst_of_one_user_whose_first_attempt_hangs_stops_nobody_else(
     # One of the two users of the backlog stays in its first attempt, the other one has had its.
     WebhookDelivery.objects.filter(user_id=WebhookDelivery.objects.get(pk=hanging[1]).user_id).delete()
     (other,) = make(partner)
-    assert lease_one().data["userId"] == str(other.pk)  # type: ignore[index]
+    assert user_of(lease_one()) == str(other.pk)
 
 
 def test_the_work_does_not_grow_with_the_backlog_of_a_dead_endpoint(partner: Partner) -> None:
@@ -269,7 +222,7 @@ def test_the_work_does_not_grow_with_the_backlog_of_a_dead_endpoint(partner: Par
     for count in (100, 2_000):
         backlog(dead, count)
         make(healthy.partner)
-        rows.append(rows_read_by_lease([dead, healthy]))
+        rows.append(rows_read_by_lease())
         assert healthy.pk in {one.endpoint_id for one in leases.lease(limit=10)}
         WebhookDelivery.objects.all().delete()
     assert rows[1] < 2 * rows[0]
@@ -292,18 +245,13 @@ def backlog(endpoint: WebhookEndpoint, count: int) -> None:
     WebhookDelivery.objects.bulk_create(rows, batch_size=1000)
 
 
-def rows_read_by_lease(endpoints: list[WebhookEndpoint]) -> int:
-    """The rows of all nodes of the statements' plans."""
-    statements: tuple[tuple[str, tuple[Any, ...]], ...] = (
-        (leases._LOCK, (10,)),
-        (leases._CHOOSE, (2, [one.pk for one in endpoints], leases.MAX_TESTS)),
-    )
-    with connection.cursor() as cursor:
-        plans = []
-        for statement, parameters in statements:
-            cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters)
-            plans.append(cursor.fetchone()[0][0]["Plan"])
-    return sum(map(rows_of, plans))
+def rows_read_by_lease() -> int:
+    """The rows of all nodes of the statement's plan; it leases nothing."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {leases._LEASE_DUE}", (10, leases.LEASE))
+        plan = cursor.fetchone()[0][0]["Plan"]
+        transaction.set_rollback(True)
+    return rows_of(plan)
 
 
 def rows_of(node: dict[str, Any]) -> int:
@@ -480,6 +428,5 @@ def test_what_fell_due_while_disabled_is_skipped(partner: Partner, endpoint: Web
     assert endpoint.deliveries.filter(state="skipped").count() == 2
     later.refresh_from_db()
     assert later.state == "pending"
-    assert fan_out.fan_out() == 0
     make(partner)
     assert lease_one().event_id == Event.objects.latest("position").event_id

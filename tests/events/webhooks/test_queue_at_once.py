@@ -1,11 +1,11 @@
-"""Several processes lease and make deliveries at once: contract, section 10."""
+"""Several processes lease deliveries at once: contract, section 10."""
 
 import pytest
 from django.utils import timezone
 
 from events.feed.relay import Relay
 from events.models import WebhookDelivery, WebhookEndpoint
-from events.webhooks import fan_out, leases
+from events.webhooks import leases
 from events.webhooks.results import Outcome, record_all
 from partners.models import Partner
 from tests.factories import UserFactory, WebhookEndpointFactory
@@ -23,7 +23,6 @@ def committed_endpoint(committed_partner: Partner) -> WebhookEndpoint:
 def test_sessions_at_once_lease_two_together(committed_endpoint: WebhookEndpoint) -> None:
     UserFactory.create_batch(20, partner=committed_endpoint.partner, status=Status.ACTIVE)
     Relay().assign_positions()
-    fan_out.fan_out()
     for _ in range(5):
         found = at_once(4, lambda _: leases.lease(limit=10))
         ids = [one.delivery_id for batch in found for one in batch]
@@ -31,10 +30,3 @@ def test_sessions_at_once_lease_two_together(committed_endpoint: WebhookEndpoint
         assert WebhookDelivery.objects.exclude(leased_until=None).count() == 2
         for batch in found:
             record_all((one, Outcome(timezone.now(), 12, 204)) for one in batch)
-
-
-def test_sessions_at_once_make_each_delivery_once(committed_endpoint: WebhookEndpoint) -> None:
-    UserFactory.create_batch(20, partner=committed_endpoint.partner, status=Status.ACTIVE)
-    Relay().assign_positions()
-    assert sum(at_once(4, lambda _: fan_out.fan_out())) == 20
-    assert committed_endpoint.deliveries.count() == 20

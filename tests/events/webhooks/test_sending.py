@@ -35,9 +35,21 @@ SECRET, OTHER_SECRET = "whsec_" + "A" * 43 + "=", "whsec_" + "B" * 43 + "="
 PUBLIC = "93.184.216.34"
 
 
-def lease(url: str) -> Lease:
-    now = datetime.now(UTC)
-    return Lease(1, uuid4(), url, uuid4(), "user.statusChanged", now, {"externalId": "é-1"}, [], 0, now)
+def lease(url: str, *secrets: str) -> Lease:
+    event_id = uuid4()
+    body = f'{{"eventId":"{event_id}","type":"user.statusChanged","data":{{"externalId":"é-1"}}}}'
+    return Lease(
+        1,
+        uuid4(),
+        url,
+        event_id,
+        is_test=False,
+        body=body,
+        attempts=[],
+        attempt_count=0,
+        leased_until=datetime.now(UTC),
+        secrets=secrets,
+    )
 
 
 def attempt(url: str, *secrets: str, times: int = 1) -> Outcome:
@@ -45,7 +57,7 @@ def attempt(url: str, *secrets: str, times: int = 1) -> Outcome:
 
     async def run() -> Outcome:
         sender = Sender()
-        return [await sender.attempt(lease(url), secrets or (SECRET,)) for _ in range(times)][-1]
+        return [await sender.attempt(lease(url, *(secrets or (SECRET,)))) for _ in range(times)][-1]
 
     return asyncio.run(run())
 
@@ -293,9 +305,9 @@ def test_a_hanging_look_up_delays_no_other(public: Receiver, names: Names, monke
 
     async def run() -> None:
         sender = Sender()
-        hanging = [asyncio.create_task(sender.attempt(lease("https://hanging.example/"), [SECRET])) for _ in range(100)]
+        hanging = [asyncio.create_task(sender.attempt(lease("https://hanging.example/", SECRET))) for _ in range(100)]
         await asyncio.sleep(0)
-        assert (await sender.attempt(lease(public.url), [SECRET])).status == 204
+        assert (await sender.attempt(lease(public.url, SECRET))).status == 204
         for task in hanging:
             task.cancel()
         await asyncio.gather(*hanging, return_exceptions=True)
@@ -363,7 +375,7 @@ def self_signed(name: str) -> trustme.LeafCert:
 
 
 async def without_secrets(url: str) -> Outcome:
-    return await Sender().attempt(lease(url), [])
+    return await Sender().attempt(lease(url))
 
 
 @contextmanager

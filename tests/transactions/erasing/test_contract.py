@@ -16,7 +16,6 @@ from core.database import serving_role
 from core.models import AuditEntry
 from events.feed.relay import Relay
 from events.models import WebhookDelivery
-from events.webhooks.fan_out import fan_out
 from partners.models import IdempotencyRecord, Partner, UsedSignature
 from tests import factories
 from tests.conftest import database_url
@@ -87,7 +86,6 @@ def test_the_feed_has_the_erasure_and_nothing_before_it(
     user, other = register(client, "gone"), register(client, "stays")
     endpoint = factories.WebhookEndpointFactory.create(partner=committed_partner)
     Relay().assign_positions()
-    fan_out()
     assert WebhookDelivery.objects.filter(endpoint=endpoint, user_id=user.pk).count() == 1
     begun = client.get("/v1/events?limit=1").json()["nextCursor"]
     erase(owner, user)
@@ -101,7 +99,6 @@ def test_the_feed_has_the_erasure_and_nothing_before_it(
     ]
     assert events[-1]["data"] == told
     assert client.get(f"/v1/events?cursor={begun}").json()["items"][-1]["data"] == told
-    fan_out()
     sent = WebhookDelivery.objects.filter(endpoint=endpoint).values_list("type", "user_id")
     assert set(sent) == {("user.statusChanged", other.pk), ("user.erased", user.pk)}
 

@@ -15,7 +15,6 @@ from config.embedded.server import SUPERUSER, programs
 from core.database import serving_role
 from core.models import AuditEntry
 from events.feed.relay import Relay
-from events.webhooks.fan_out import fan_out
 from partners.models import Partner, SandboxRequest
 from staff.models import Staff
 from tests import factories
@@ -103,7 +102,6 @@ def with_everything(partner: Partner) -> tuple[User, list[Staff]]:
     hold = place_hold(user_id=user.pk, by=by, reason=f"{WORD} hold")
     release_hold(hold_id=hold.pk, by=other, reason=f"{WORD} release")
     Relay().assign_positions()
-    fan_out()
     # Not in the feed yet.
     add_document(user, title=f"{WORD} unplaced", created_at=LONG_AGO)
     return user, [by, other]

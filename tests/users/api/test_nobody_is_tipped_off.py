@@ -6,7 +6,6 @@ that their partners can observe is compared, but for ids, times and signatures.
 
 import re
 from contextlib import suppress
-from datetime import timedelta
 from typing import Any
 
 import hypothesis.strategies as st
@@ -15,8 +14,8 @@ from django.utils import timezone
 from hypothesis import HealthCheck, example, given, settings
 
 from core.refusals import RefusedError
-from events.models import WebhookDelivery, WebhookEndpoint
-from events.webhooks import fan_out, leases
+from events.models import WebhookDelivery
+from events.webhooks import leases
 from events.webhooks.sending import attempt_headers
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
@@ -114,9 +113,6 @@ class Life:
         feed = self.client.get(f"/v1/events?limit=100{self.cursor}")
         self.cursor = f"&cursor={feed.json()['nextCursor']}"
         self.see(feed)
-        # Each endpoint has its own pauses.
-        WebhookEndpoint.objects.filter(pk=self.endpoint.pk).update(fan_out_after=timezone.now() - timedelta(days=1))
-        fan_out.fan_out()
         while sent := leases.lease(limit=10):
             for lease in sent:
                 assert lease.endpoint_id == self.endpoint.pk
