@@ -1,5 +1,10 @@
-"""GET /v1/events: contract, section 10."""
+"""GET /v1/events, the feed of a partner, oldest first: contract, section 10.
 
+A cursor names the position of the last event of the page before. Positions are the partner's own, and kept in tables: a
+cursor reveals nothing about others, and outlives a dump.
+"""
+
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -7,14 +12,35 @@ import orjson
 from django.http import HttpResponse
 
 from core.database.query import Query
-from events.feed import reading as feed
+from events.models import Event
 from partners.api.base import PartnerAPIView
 from partners.api.errors import invalid_parameter
-from partners.api.lists import Page
+from partners.api.lists import KeysetList, Page
 from partners.api.pagination import KeysetPagination
 from partners.api.request import PartnerRequest
 
 CURSOR_TOO_OLD = "Older than the events kept: read the users again, then the feed without a cursor."
+_CURSOR = re.compile("[0-7][0-9a-f]{15}")
+
+EVENTS = KeysetList(
+    table="events_event",
+    item=Event.wire,
+    # A partner that never had an event has no feed.
+    owner="""SELECT %s::bigint AS partner_id, COALESCE(max(purged_position), 0) AS purged_position,
+                    COALESCE(max(last_position), 0) AS last_position
+               FROM events_eventfeed WHERE partner_id = %s""",
+    of_owner="partner_id = owner.partner_id AND position > owner.purged_position",
+    key={"position": "bigint"},
+    is_oldest_first=True,
+    # The event may be purged.
+    has_start="owner.start_position <= owner.last_position",
+    shows="owner.purged_position",
+)
+
+
+def cursor_of(position: int) -> str:
+    """The cursor that names a position."""
+    return f"{position:016x}"
 
 
 class FeedPagination(KeysetPagination):
@@ -22,12 +48,11 @@ class FeedPagination(KeysetPagination):
 
     def parse(self, cursor: str) -> tuple[int] | None:
         """The position that a cursor names; None if it is malformed."""
-        position = feed.position_of(cursor)
-        return None if position is None else (position,)
+        return (int(cursor, 16),) if _CURSOR.fullmatch(cursor) else None
 
     def cursor_of(self, position: Sequence[Any]) -> str:
         """The cursor that names a position."""
-        return feed.cursor_of(*position)
+        return cursor_of(*position)
 
     def items_of(self, page: Page) -> object:
         """The items, read to be written without white space: in PostgreSQL that costs 5 µs an event, here 0.8."""
@@ -52,7 +77,7 @@ class EventList(PartnerAPIView):
 
     def get_query(self, partner_id: int) -> Query[Page]:  # type: ignore[override]
         self.paginator.require_valid()
-        return feed.EVENTS.page((partner_id, partner_id), self.paginator.start, self.paginator.limit)
+        return EVENTS.page((partner_id, partner_id), self.paginator.start, self.paginator.limit)
 
     def get(self, request: PartnerRequest) -> HttpResponse:
         [page] = self.get_rows()

@@ -1,7 +1,6 @@
--- The other way to change a feed, called by events/retention.py: removes up to `batch` events from the beginning of a
--- partner's feed, up to the first that is not older than 30 days (contract, section 10): events of transactions that
--- overlapped may differ from the feed's order in their times. Deliveries refer to their events; the constraint is
--- checked at the end of the transaction.
+-- The other way to change a feed: removes up to `batch` events from the beginning of a partner's, up to the first that
+-- is not older than 30 days (contract, section 10): events of transactions that overlapped may differ from the feed's
+-- order in their times. Deliveries refer to their events; the constraint is checked at the end of the transaction.
 CREATE OR REPLACE FUNCTION events_purge(partner bigint, batch integer, OUT purged bigint)
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
     WITH oldest AS (

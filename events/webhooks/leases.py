@@ -21,6 +21,8 @@ from events.webhooks import deliveries, endpoints
 MAX_AT_ONCE = 2
 # An attempt takes at most 15 s, then its result is recorded.
 LEASE = timedelta(seconds=30)
+# Due deliveries of an endpoint that are looked at: some 10 µs each.
+MAX_DUE = 10_000
 
 # The commit is not flushed: after a crash of the database the delivery is in its former state, and is leased or
 # recorded again.
@@ -43,8 +45,8 @@ _LEASE = f"""
            attempts, attempt_count, leased_until
 """
 # Of each endpoint its tests, also where it is disabled, then its events, of a user only the earliest that is not yet
-# attempted. Due deliveries are read in the order of their index until enough are found. The endpoints' order is
-# random, so that each gets its turn where not all get one.
+# attempted. Due deliveries are read in the order of their index until enough are found: many where those of one user
+# wait. The order of the endpoints is random, so that each gets its turn where not all get one.
 _LEASE_DUE = f"""
     WITH due AS (
         SELECT delivery.id
@@ -56,12 +58,14 @@ _LEASE_DUE = f"""
               (SELECT id, false AS is_event FROM events_webhookdelivery
                 WHERE endpoint_id = endpoint.id AND event_id IS NULL AND {_IS_DUE} LIMIT free)
                UNION ALL
-              (SELECT id, true FROM events_webhookdelivery due
-                WHERE endpoint_id = endpoint.id AND event_id IS NOT NULL AND {RECEIVES_EVENTS} AND {_IS_DUE}
-                  AND (attempt_count > 0 OR position = (
+              (SELECT id, true
+                 FROM (SELECT * FROM events_webhookdelivery
+                        WHERE endpoint_id = endpoint.id AND event_id IS NOT NULL AND {RECEIVES_EVENTS} AND {_IS_DUE}
+                        ORDER BY next_attempt_at, position LIMIT %s) AS next
+                WHERE attempt_count > 0 OR position = (
                       SELECT min(position) FROM events_webhookdelivery
-                       WHERE endpoint_id = endpoint.id AND user_id = due.user_id
-                         AND state = 'pending' AND attempt_count = 0))
+                       WHERE endpoint_id = endpoint.id AND user_id = next.user_id
+                         AND state = 'pending' AND attempt_count = 0)
                 ORDER BY next_attempt_at, position LIMIT free)
                 ORDER BY is_event LIMIT free) AS delivery
          WHERE endpoint.removed_at IS NULL
@@ -97,7 +101,7 @@ def lease(*, limit: int) -> list[Lease]:
     """Lease due deliveries of active endpoints, and tests, for LEASE: at most MAX_AT_ONCE of an endpoint."""
     # In one round trip and one transaction: a process that is frozen afterwards holds no lock.
     lock = Query(f"SELECT {_LOCK}, {WITHOUT_FLUSH}", ())
-    _, rows = statements.fetch_both(lock, Query(_LEASE_DUE, (limit, LEASE)))
+    _, rows = statements.fetch_both(lock, Query(_LEASE_DUE, (MAX_DUE, limit, LEASE)))
     return _leases(rows or [])
 
 

@@ -20,7 +20,7 @@ import pytest
 import trustme
 from standardwebhooks import Webhook
 
-from events.feed import reading as feed
+from events.feed import views as feed
 from events.models import EventFeed
 from tests import factories
 from tests.examples.calling import Access

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from standardwebhooks import Webhook
 
-from events.feed import reading as feed
+from events.feed import views as feed
 from events.models import EventFeed
 from tests import factories
 from tests.examples.driven import DrivenClient, call, send

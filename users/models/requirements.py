@@ -19,8 +19,8 @@ from django.utils.translation import pgettext_lazy
 from core.audit import entry_trigger, register
 from core.database.shapes import context_shape
 from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object
-from events.feed.outbox import insert_entry
 from events.models import EventType
+from events.models.feed import outbox_entry
 from staff.models import Staff
 from users.models.columns import PROFILE_COLUMNS, names_of_user
 from users.models.triggers import by_active_staff
@@ -38,7 +38,7 @@ CLOSURE_NOTE_LENGTH = 500
 
 def _event(source: str, opened: str) -> str:
     """The SQL that writes an event for each user. source: of users as u. opened: SQL of the requirement's id."""
-    entry = insert_entry(
+    entry = outbox_entry(
         EventType.REQUIREMENTS_CHANGED,
         source=source,
         partner="u.partner_id",

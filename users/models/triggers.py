@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from core.audit import entry_trigger, register
 from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object, refuse, stamped
 from core.database.wire import wire_time
-from events.feed.outbox import insert_entry
 from events.models import EventType
+from events.models.feed import outbox_entry
 from users.models.columns import PROFILE_COLUMNS, REVIEWED_COLUMNS, names_of_user
 from users.models.statuses import ENDED_STATUSES, TRANSITIONS, Status, status_reason_sql
 
@@ -28,7 +28,7 @@ def _of(row: str, columns: Sequence[str]) -> str:
     return ", ".join(f"{row}.{column}" for column in columns)
 
 
-_STATUS_CHANGED = insert_entry(
+_STATUS_CHANGED = outbox_entry(
     EventType.STATUS_CHANGED,
     source="(SELECT NEW.*) AS u",
     partner="u.partner_id",

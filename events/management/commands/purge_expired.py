@@ -1,9 +1,18 @@
+from datetime import timedelta
+
 from core import audit
+from core.database import statements
 from core.management.arguments import batch_size
 from core.management.base import Outcome, ServiceCommand
 from core.models import AuditEntry
-from events.retention import purge_events
-from partners.retention import purge_requests
+from events.models import WebhookEndpoint
+from partners.retention import SKIP_LOCKED, purge, purge_requests
+
+EVENTS_KEPT = timedelta(days=30)
+
+_FEEDS = "SELECT partner_id FROM events_eventfeed WHERE purged_position < last_position ORDER BY partner_id"
+# It keeps those of EVENTS_KEPT.
+_PURGE_EVENTS = "SELECT purged FROM events_purge(%s, %s)"
 
 
 class Command(ServiceCommand):
@@ -24,3 +33,25 @@ class Command(ServiceCommand):
             " and {events} events."
         )
         return Outcome(purged, text.format(**purged))
+
+
+def purge_events(*, batch_size: int) -> dict[str, int]:
+    """Remove what has expired; returns the rows by their name in `purge_expired --json`.
+
+    Removed webhooks go when their last delivery has gone.
+    """
+    # Deliveries come before the events, of which they leave little to do.
+    deliveries = purge("events_webhookdelivery", "created_at", EVENTS_KEPT, batch_size, lock=SKIP_LOCKED)
+    WebhookEndpoint.objects.filter(removed_at__isnull=False, deliveries=None).delete()
+    partners = [partner_id for (partner_id,) in statements.fetch_all(_FEEDS, ())]
+    events = sum(_purge_feed(partner_id, batch_size) for partner_id in partners)
+    return {"webhookDeliveries": deliveries, "events": events}
+
+
+def _purge_feed(partner_id: int, batch_size: int) -> int:
+    total: int = 0
+    while True:
+        (deleted,) = statements.fetch_one(_PURGE_EVENTS, (partner_id, batch_size)) or (0,)
+        total += deleted
+        if deleted < batch_size:
+            return total

@@ -8,10 +8,10 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from events.feed import reading as feed
+from events.feed import views as feed
 from events.feed.views import CURSOR_TOO_OLD
+from events.management.commands.purge_expired import EVENTS_KEPT
 from events.models import Event, EventFeed
-from events.retention import EVENTS_KEPT
 from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response

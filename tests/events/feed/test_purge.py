@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from events.management.commands.purge_expired import EVENTS_KEPT
 from events.models import Event, EventFeed, OutboxEntry, WebhookEndpoint
-from events.retention import EVENTS_KEPT
 from partners.models import Partner
 from tests import factories
 from tests.support.commands import outcome

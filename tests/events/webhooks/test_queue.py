@@ -216,6 +216,20 @@ def test_a_burst_of_one_user_whose_first_attempt_hangs_stops_nobody_else(
     assert user_of(lease_one()) == str(other.pk)
 
 
+def test_the_work_is_bounded_where_only_events_of_one_user_wait(
+    partner: Partner, endpoint: WebhookEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backlog(endpoint, 400)
+    _, other = leases.lease(limit=10)
+    WebhookDelivery.objects.filter(user_id=WebhookDelivery.objects.get(pk=other.delivery_id).user_id).delete()
+    assert leases.lease(limit=10) == []
+    rows = []
+    for limit in (200, 10):
+        monkeypatch.setattr(leases, "MAX_DUE", limit)
+        rows.append(rows_read_by_lease())
+    assert rows[1] < rows[0] / 5
+
+
 def test_the_work_does_not_grow_with_the_backlog_of_a_dead_endpoint(partner: Partner) -> None:
     dead, healthy = WebhookEndpointFactory.create(partner=partner), WebhookEndpointFactory.create()
     rows = []
@@ -248,7 +262,7 @@ def backlog(endpoint: WebhookEndpoint, count: int) -> None:
 def rows_read_by_lease() -> int:
     """The rows of all nodes of the statement's plan; it leases nothing."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {leases._LEASE_DUE}", (10, leases.LEASE))
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {leases._LEASE_DUE}", (leases.MAX_DUE, 10, leases.LEASE))
         plan = cursor.fetchone()[0][0]["Plan"]
         transaction.set_rollback(True)
     return rows_of(plan)

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 
 from core.database import statements
 from core.database.query import Query
-from events.feed.reading import EVENTS
+from events.feed.views import EVENTS
 from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT, KeysetList
 from partners.authentication import keys
 from partners.authentication.signature_authentication import _FIND_CALLER, digest
