@@ -8,6 +8,7 @@ again, so it may be killed. It ends by itself at an error that is not the databa
 import asyncio
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import lru_cache
@@ -16,11 +17,10 @@ from queue import Empty, SimpleQueue
 import structlog
 from django.db import DatabaseError, InterfaceError, connection, transaction
 
-from core.refusals import RefusedError
 from core.request_context import request_context
 from events.feed.relay import Relay
 from events.models import WebhookEndpoint
-from events.webhooks.leases import MAX_AT_ONCE, Lease, lease, lease_test
+from events.webhooks.leases import Lease, lease, lease_test
 from events.webhooks.results import Outcome, record, record_all
 from events.webhooks.sending import Sender
 
@@ -52,7 +52,7 @@ class Deliverer:
         # It is a daemon: the process does not wait for a long statement.
         self._relay = threading.Thread(target=self._place_events, name="relay", daemon=True)
         self._relay_failure: BaseException | None = None
-        self._is_stopping = self._is_database_lost = False
+        self._is_stopping = False
 
     def stop(self) -> None:
         """Lease nothing more, and end `run` when the sends under way have ended, or after ENDING_SECONDS."""
@@ -63,8 +63,7 @@ class Deliverer:
         """Deliver until `stop`. Raises what has ended the relay."""
         self._relay.start()
         try:
-            while not self._is_stopping:
-                self._collect(self._turn())
+            self._repeat(self._turn, self._collect, "database not reached")
             self._end()
         finally:
             self._is_stopping = True
@@ -72,23 +71,30 @@ class Deliverer:
         if self._relay_failure:
             raise self._relay_failure
 
+    def _repeat(self, turn: Callable[[], float], wait: Callable[[float], object], failure: str) -> None:
+        """Take turns until `stop`, whatever becomes of the database. turn: returns how long to wait for the next."""
+        is_database_lost = False
+        while not self._is_stopping:
+            try:
+                connection.close_if_unusable_or_obsolete()
+                seconds = turn()
+            except (DatabaseError, InterfaceError):
+                connection.close()
+                if not is_database_lost:
+                    log.exception(failure)
+                is_database_lost, seconds = True, RETRY_SECONDS
+            else:
+                if is_database_lost:
+                    log.info("database reached again")
+                is_database_lost = False
+            wait(seconds)
+
     def _turn(self) -> float:
-        """Record results and have due deliveries sent; return how long to wait for news."""
-        try:
-            connection.close_if_unusable_or_obsolete()
-            # After a failure they are recorded again: those that were are recognised by their lease.
-            record_all(self._results)
-            self._results.clear()
-            leases = lease(limit=MAX_SENDS - len(self._sends))
-        except (DatabaseError, InterfaceError):
-            connection.close()
-            if not self._is_database_lost:
-                log.exception("database not reached")
-            self._is_database_lost = True
-            return RETRY_SECONDS
-        if self._is_database_lost:
-            log.info("database reached again")
-        self._is_database_lost = False
+        """Record results and have due deliveries sent."""
+        # After a failure they are recorded again: those that were are recognised by their lease.
+        record_all(self._results)
+        self._results.clear()
+        leases = lease(limit=MAX_SENDS - len(self._sends))
         for one in leases:
             self._sends[one.delivery_id] = asyncio.run_coroutine_threadsafe(self._send(one), _sending_loop())
         return 0.0 if leases else IDLE_SECONDS
@@ -121,33 +127,21 @@ class Deliverer:
 
     def _place_events(self) -> None:
         """Place events until `stop`, in a thread of its own. An error that is not the database's stops all."""
-        relay, is_database_lost = Relay(), False
+        relay = Relay()
+
+        def turn() -> float:
+            if not relay.assign_positions():
+                return IDLE_SECONDS
+            self._news.put(None)
+            return 0.0
+
         try:
-            while not self._is_stopping:
-                try:
-                    connection.close_if_unusable_or_obsolete()
-                    count = relay.assign_positions()
-                except (DatabaseError, InterfaceError):
-                    connection.close()
-                    if not is_database_lost:
-                        log.exception("events not placed")
-                    is_database_lost = True
-                    time.sleep(RETRY_SECONDS)
-                    continue
-                is_database_lost = False
-                if count:
-                    self._news.put(None)
-                else:
-                    time.sleep(IDLE_SECONDS)
+            self._repeat(turn, time.sleep, "events not placed")
         except BaseException as failure:  # noqa: BLE001 - raised by `run`
             self._relay_failure = failure
             self.stop()
         finally:
             connection.close()
-
-
-class BusyError(RefusedError):
-    """MAX_AT_ONCE requests to an endpoint are under way."""
 
 
 def send_test(*, endpoint: WebhookEndpoint) -> Outcome:
@@ -156,23 +150,12 @@ def send_test(*, endpoint: WebhookEndpoint) -> Outcome:
     Raises BusyError.
     """
     with transaction.atomic(durable=True):
-        leased = begin_test(endpoint=endpoint)
+        leased = lease_test(endpoint=endpoint)
     return finish_test(leased)
 
 
-def begin_test(*, endpoint: WebhookEndpoint, is_only: bool = False) -> Lease:
-    """Create a `webhook.test`, leased before another process can see it, within a transaction. Raises BusyError.
-
-    is_only: not while another test of the partner is under way, in whatever process.
-    """
-    leased = lease_test(endpoint=endpoint, is_only=is_only)
-    if leased is None:
-        raise BusyError(f"{MAX_AT_ONCE} requests to it are under way: try again in a few seconds.")
-    return leased
-
-
 def finish_test(leased: Lease, *, seconds: float | None = None) -> Outcome:
-    """Send what `begin_test` has leased, record the result and return it. After its transaction.
+    """Send what `lease_test` has leased, record the result and return it. After its transaction.
 
     seconds: that the attempt may take, by default as long as any attempt.
     """

@@ -14,6 +14,7 @@ from django.db.models.functions import Now
 from core.database import statements
 from core.database.query import Query
 from core.database.wire import json_text, wire_time
+from core.refusals import RefusedError
 from events.models import RECEIVES_EVENTS, Event, WebhookDelivery, WebhookEndpoint
 from events.webhooks import deliveries, endpoints
 
@@ -27,8 +28,8 @@ MAX_DUE = 10_000
 # The commit is not flushed: after a crash of the database the delivery is in its former state, and is leased or
 # recorded again.
 WITHOUT_FLUSH = "set_config('synchronous_commit', 'off', true)"
-# One process at a time leases deliveries: the snapshot of the next shows what it has leased. 4: the kind of this lock.
-_LOCK = "pg_advisory_xact_lock(4, 0)"
+# One process at a time leases deliveries: the snapshot of the next shows what it has leased. 5: the kind of this lock.
+_LOCK = "pg_advisory_xact_lock(5, 0)"
 
 _IS_DUE = """state = 'pending' AND next_attempt_at <= statement_timestamp()
     AND (leased_until IS NULL OR leased_until <= statement_timestamp())"""
@@ -78,6 +79,10 @@ _LEASE_DUE = f"""
 _LEASE_ONE = f"WITH chosen AS (SELECT %s::bigint AS id) {_LEASE}"
 
 
+class BusyError(RefusedError):
+    """MAX_AT_ONCE requests to an endpoint are under way."""
+
+
 class Lease(NamedTuple):
     """A delivery that this process may attempt until the lease ends.
 
@@ -105,16 +110,17 @@ def lease(*, limit: int) -> list[Lease]:
     return _leases(rows or [])
 
 
-def lease_test(*, endpoint: WebhookEndpoint, is_only: bool) -> Lease | None:
-    """Create a `webhook.test` that is leased already; None where MAX_AT_ONCE are. The lock ends with the transaction.
+def lease_test(*, endpoint: WebhookEndpoint, is_only: bool = False) -> Lease:
+    """Create a `webhook.test` that is leased before another process can see it. The lock ends with the transaction.
 
-    is_only: None as well while another test of the partner is under way.
+    is_only: not while another test of the partner is under way, in whatever process.
+    Raises BusyError.
     """
     statements.fetch_all(f"SELECT {_LOCK}", ())
     leased = WebhookDelivery.objects.filter(leased_until__gt=Now())
     tests = leased.filter(endpoint__partner=endpoint.partner_id, event=None)
     if leased.filter(endpoint=endpoint).count() >= MAX_AT_ONCE or (is_only and tests.exists()):
-        return None
+        raise BusyError(f"{MAX_AT_ONCE} requests to it are under way: try again in a few seconds.")
     test = deliveries.create_test(endpoint=endpoint)
     return _leases(statements.fetch_all(_LEASE_ONE, (test.pk, LEASE)))[0]
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 from core.models import AuditEntry
 from core.request_context import request_context
 from events.models import WebhookDelivery, WebhookEndpoint, WebhookSecret
-from events.webhooks import addresses, delivering, endpoints
+from events.webhooks import addresses, delivering, endpoints, leases
 from partners.api import idempotency
 from partners.models import ApiKey, IdempotencyRecord, Partner
 from sandbox import faults, webhook_views
@@ -287,15 +287,15 @@ def test_what_a_test_does_in_the_database_ends_with_the_requests_time(
 ) -> None:
     webhook = add(sandbox, receiver.url)
     deadlines: list[float] = []
-    for name in ("begin_test", "record"):
-        done = getattr(delivering, name)
+    for module, name in ((leases, "lease_test"), (delivering, "record")):
+        done = getattr(module, name)
 
         def noted(*args: Any, done: Any = done, **kwargs: Any) -> Any:
             assert request_context.deadline is not None
             deadlines.append(request_context.deadline)
             return done(*args, **kwargs)
 
-        monkeypatch.setattr(delivering, name, noted)
+        monkeypatch.setattr(module, name, noted)
     assert sandbox.post(item(webhook, "/test"), {}).status == 200
     begun, recorded = deadlines
     # The receiver's time does not count.

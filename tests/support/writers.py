@@ -10,10 +10,11 @@ import psycopg
 
 from tests.factories import NOON
 
+# Not in CAD: those of a partner take turns up to their commit, since they are added up.
 _RECORD = """
     INSERT INTO transactions_conversion (partner_id, user_id, conversion_id, created_at, from_currency, from_amount,
                                          to_currency, to_amount, rate)
-    SELECT partner_id, id, md5(random()::text || n), %s, 'CAD', 1, 'USD', 0.7, 0.7
+    SELECT partner_id, id, md5(random()::text || n), %s, 'EUR', 1, 'USD', 1.1, 1.1
       FROM users_user, generate_series(1, %s) AS n WHERE id = %s
 """
 _PUBLISH = """
