@@ -67,8 +67,9 @@ def retry(*, endpoint: WebhookEndpoint, since: datetime | None = None, delivery:
 
 def skip_due(*, endpoint: WebhookEndpoint) -> int:
     """Skip what fell due while the endpoint was disabled; return the number. Call it with the endpoint locked."""
-    [(count,)] = statements.fetch_within(SKIP_SECONDS, Query(_SKIP_DUE, (endpoint.pk,)))
-    return int(count)
+    skip: Query[tuple[int]] = Query(_SKIP_DUE, (endpoint.pk,))
+    [(count,)] = statements.fetch_within(SKIP_SECONDS, skip)
+    return count
 
 
 def lock(endpoints: Iterable[UUID]) -> list[WebhookEndpoint]:

@@ -105,7 +105,7 @@ class Lease(NamedTuple):
 def lease(*, limit: int) -> list[Lease]:
     """Lease due deliveries of active endpoints, and tests, for LEASE: at most MAX_AT_ONCE of an endpoint."""
     # In one round trip and one transaction: a process that is frozen afterwards holds no lock.
-    lock = Query(f"SELECT {_LOCK}, {WITHOUT_FLUSH}", ())
+    lock: Query[Any] = Query(f"SELECT {_LOCK}, {WITHOUT_FLUSH}", ())
     _, rows = statements.fetch_both(lock, Query(_LEASE_DUE, (MAX_DUE, limit, LEASE)))
     return _leases(rows or [])
 

@@ -262,7 +262,7 @@ def backlog(endpoint: WebhookEndpoint, count: int) -> None:
 def rows_read_by_lease() -> int:
     """The rows of all nodes of the statement's plan; it leases nothing."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {leases._LEASE_DUE}", (leases.MAX_DUE, 10, leases.LEASE))
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {leases._LEASE_DUE}", (leases.MAX_DUE, 10, "30 s"))
         plan = cursor.fetchone()[0][0]["Plan"]
         transaction.set_rollback(True)
     return rows_of(plan)
