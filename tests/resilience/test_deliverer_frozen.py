@@ -20,7 +20,8 @@ ROWS = 4000
 # Less than idle_in_transaction_session_timeout (30 s), which would end a lock in the end; a start takes some of it.
 SECONDS = 15
 
-_LOCKED = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted"
+# The lock of a feed.
+_LOCKED = "SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = 2 AND granted"
 
 
 def record_for_all(writer: Writer, users: list[UUID]) -> None:
