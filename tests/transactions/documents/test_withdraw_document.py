@@ -9,7 +9,7 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 
 from backoffice.exports.records import document_records
-from partners.models import Event
+from events.models import Event
 from staff.models import Staff
 from tests.factories import NOON, StaffFactory
 from tests.support.client import PartnerClient, Response
