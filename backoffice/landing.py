@@ -27,9 +27,9 @@ from backoffice.lists.pages import DECISIONS, QUEUE
 from backoffice.lists.waiting_time import AgeState, limits
 from backoffice.users.user_filters import OVERDUE, TO_DECIDE
 from users.cases import claims
-from users.cases.modes import live
 from users.decisions import proposals
 from users.models import ASKED, Status, StatusChange, User
+from users.models.case import live
 from users.records.retention import count_due
 
 DAYS = 30

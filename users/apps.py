@@ -11,9 +11,8 @@ class UsersConfig(AppConfig):
     def ready(self) -> None:
         """Connect the signals."""
         from staff.access import account_disabled, account_disabling  # noqa: PLC0415 - models are ready only now
-        from users import checks  # noqa: F401, PLC0415 - it registers them
         from users.cases import claims  # noqa: PLC0415
-        from users.decisions import proposals  # noqa: PLC0415
+        from users.decisions import proposals  # noqa: PLC0415 - the check of approval_rules too
 
         account_disabling.connect(claims.release_all, dispatch_uid="users.claims")
         account_disabled.connect(proposals.decline_all, dispatch_uid="users.proposals")

@@ -18,8 +18,8 @@ from backoffice.exports.evidence_pack import DECISION
 from backoffice.exports.records import USER, Unreadable, dump, in_batches, read_alone
 from backoffice.lists.cells import labelled
 from partners.models import Mode, Partner
-from users.cases.modes import in_mode
 from users.models import AccessRecord, Status, StatusChange, User
+from users.models.case import in_mode
 
 BATCH_SIZE = 2_000
 # The order of the indexes of GET /v1/users.

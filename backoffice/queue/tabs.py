@@ -13,9 +13,10 @@ from backoffice.lists.pages import MODE
 from backoffice.users import user_filters as filters
 from backoffice.users.case_actions import flag_legend
 from partners.models import Mode
-from users.cases import claims, modes
+from users.cases import claims
 from users.decisions import proposals
 from users.models import AnsweredUser, AskedUser, ChangedUser, Claim, Proposal, QueuedUser, User
+from users.models.case import in_mode
 
 TEMPLATE = "admin/users/user/queue_head.html"
 _USERS = (QueuedUser, AnsweredUser, AskedUser, ChangedUser)
@@ -26,10 +27,7 @@ def head_context(request: HttpRequest, page: "ModelAdmin[Any]") -> dict[str, Any
     mode = filters.mode_of(request)
     return {
         "tabs": [
-            *(
-                _tab(page, model, mode, modes.in_mode(User.objects.filter(_condition(page, model)), mode))
-                for model in _USERS
-            ),
+            *(_tab(page, model, mode, in_mode(User.objects.filter(_condition(page, model)), mode)) for model in _USERS),
             # Sandbox users have no proposals.
             *(
                 [_tab(page, Proposal, mode, proposals.waiting())]
@@ -41,7 +39,7 @@ def head_context(request: HttpRequest, page: "ModelAdmin[Any]") -> dict[str, Any
         "flag_legend": flag_legend(sees_identity=filters.sees_identity(request)),
         "may_claim": request.user.has_perm(claims.PERMISSION),
         "claimed_url": _url(QueuedUser, mode, claimed=filters.ME),
-        "claimed_count": bounded_count(modes.in_mode(Claim.objects.filter(staff=staff_of(request)), mode)),
+        "claimed_count": bounded_count(in_mode(Claim.objects.filter(staff=staff_of(request)), mode)),
     }
 
 

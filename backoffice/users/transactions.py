@@ -35,8 +35,8 @@ from partners.models import Mode, Partner
 from transactions.documents.downloads import DOWNLOADED, DocumentError, record_download, respond
 from transactions.models import CURRENCY_PATTERN, NUMBER_LIMIT, Conversion, Document, DocumentWithdrawal
 from transactions.risk_flags import InactiveConversion, Threshold
-from users.cases.modes import in_mode
 from users.models import AccessKind, Status
+from users.models.case import in_mode
 
 # Partners may give different conversions the same conversionId.
 MAX_EXACT_MATCHES = 100

@@ -28,9 +28,10 @@ from tests.support.plans import UNORDERED, planning_of_many_users, planning_with
 from tests.support.staff import client_as, client_of, words
 from tests.users.deciding import case_of, decide_url, decision
 from transactions.models import Conversion, Document
-from users.cases import claims, modes
+from users.cases import claims
 from users.decisions.risk_flags import risk_flag_codes
 from users.models import AccessRecord, Claim, Proposal, QueuedUser, Status, StatusChange, User, UserEvent
+from users.models.case import in_mode
 
 BAND, PARTNER_BAND = "Sandbox: this user is not real.", "Sandbox: the users of this partner are not real."
 
@@ -193,7 +194,7 @@ def test_sandbox_users_are_listed_where_they_are_asked_for(
     assert unreal
     assert real.isdisjoint(unreal)
     rows: Any = model._default_manager.filter(pk__in=unreal)  # type: ignore[attr-defined]
-    assert set(modes.in_mode(rows, Mode.SANDBOX)) == set(rows)
+    assert set(in_mode(rows, Mode.SANDBOX)) == set(rows)
     assert listed(client, model, "?mode=odd") == real
     assert "Sandbox: these users are not real." in text_of(client.get(f"{LISTS[model]}?mode=sandbox"))
 
@@ -404,15 +405,13 @@ def test_rows_of_the_other_mode_are_not_examined(
     monkeypatch.setattr(bounded_lists, "MAX_EXAMINED_ROWS", 1)
     for mode in Mode:
         changelist = client.get(LISTS[model], {"mode": mode.value}).context["cl"]
-        assert {row.pk for row in changelist.result_list} == {
-            row.pk for row in modes.in_mode(model.objects.all(), mode)
-        }
+        assert {row.pk for row in changelist.result_list} == {row.pk for row in in_mode(model.objects.all(), mode)}
         assert not changelist.is_partial
 
 
 @pytest.mark.django_db(databases=[serving_role.SERVING, serving_role.OWNER])
 def test_the_same_person_is_found_by_an_index_in_each_mode() -> None:
-    users: Callable[..., Any] = modes.in_mode
+    users: Callable[..., Any] = in_mode
     with planning_of_many_users():
         for mode in Mode:
             same = User.objects.using(serving_role.OWNER).extra(where=["lower(email) = 'ada@example.com'"])

@@ -16,9 +16,8 @@ from core.database import statements
 from core.database.history_context import PRESENT
 from core.refusals import RefusedError
 from staff.models import Staff
-from users.cases.modes import live
 from users.models import AccessKind, AccessRecord, Claim, Proposal, Status, User
-from users.models.case import BACK_TO_WHO_ASKED
+from users.models.case import BACK_TO_WHO_ASKED, live
 
 PERMISSION = "users.claim_user"
 # After this time others may release a claim too.

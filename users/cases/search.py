@@ -17,8 +17,8 @@ from django.db.models import BooleanField, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
 from partners.models import Mode, Partner
-from users.cases.modes import in_mode
 from users.models import Erasure, User
+from users.models.case import in_mode
 from users.profile.names import fold, name_query
 
 # Limits on the matches of each kind: of those whose records are listed, and of those listed themselves.

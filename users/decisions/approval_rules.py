@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from django.core.checks import Error
 from django.db import transaction
 from django.db.models import BooleanField, Func, OuterRef, Subquery
 
@@ -14,6 +15,8 @@ from core.database import statements
 from core.database.base import SET_CONTEXT
 from core.database.query import Query
 from core.refusals import RefusedError
+from partners.checks import Found, installation_check
+from partners.monitoring.health import named
 from staff.models import Staff
 from users.models import ApprovalRule, Condition, User
 from users.models.approvals import RULED_MOVES
@@ -132,3 +135,13 @@ def pair_of(first: Staff, second: Staff, *, permission: str = "decide_user") -> 
     refusal, makers = found or (None, "")
     names = {"first": first.get_username(), "second": second.get_username()}
     return text_of(refusal, **names) if refusal else "", makers
+
+
+@installation_check
+def check_deciders() -> Found:
+    """Two who may decide where a rule needs them, else one."""
+    names = [one.get_username() for one in deciders()]
+    needed = LEAST_DECIDERS if any(rule.condition != Condition.NEVER for rule in rules_in_force()) else 1
+    if len(names) < needed:
+        text = f"Accounts that may decide and have signed in: {named(names) or 'none'}; {needed} needed."
+        yield Error(text, hint="Create another with the role reviewer: `create_staff`.", id="psi.E031")

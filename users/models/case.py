@@ -1,15 +1,16 @@
-"""Cases: the lists of users who wait, claims, and the access log."""
+"""Cases: the lists of users who wait, claims, the access log; real users and those of sandbox partners."""
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from core.database.triggers import append_only, stamped
+from partners.models import Mode, Partner
 from staff.models import Staff
 from users.models.triggers import ACCESS_TRIGGERS, by_active_staff
 from users.models.user import User
@@ -162,3 +163,31 @@ class AccessRecord(models.Model):
     def detail_text(self) -> str:
         """The detail, see detail_in_words."""
         return detail_in_words(self.detail)
+
+
+# Real users, and those of sandbox partners (contract, section 11). Every list, figure, search, risk flag and export of
+# staff reads its rows by these: those of real users, and those of sandbox users only where they are asked for.
+
+Row = TypeVar("Row", bound=Model)
+
+
+def live(rows: QuerySet[Row]) -> QuerySet[Row]:
+    """The rows of real users."""
+    return in_mode(rows, Mode.LIVE)
+
+
+def in_mode(rows: QuerySet[Row], mode: Mode) -> QuerySet[Row]:
+    """The rows of the users of live partners, or of sandbox partners. rows: users, or what belongs to users."""
+    return rows.filter(_condition(rows.model, mode))
+
+
+def _condition(model: type[Model], mode: Mode) -> Q:
+    is_sandbox = mode == Mode.SANDBOX
+    if issubclass(model, Claim):
+        return Q(user__is_sandbox=is_sandbox)
+    if issubclass(model, AccessRecord):
+        # An exported list is no user's, and stays in the log whatever it held.
+        return Q(user__is_sandbox=True) if is_sandbox else Q(user__isnull=True) | Q(user__is_sandbox=False)
+    if issubclass(model, Partner):
+        return Q(mode=mode)
+    return Q(is_sandbox=is_sandbox)

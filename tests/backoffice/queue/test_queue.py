@@ -26,10 +26,10 @@ from tests.support.client import PartnerClient, Response
 from tests.support.plans import UNORDERED, planning_of_many_users, planning_without
 from tests.support.staff import client_as, client_of, words
 from users.cases import claims
-from users.cases.modes import live
 from users.cases.search import _conditions, begins_with
 from users.decisions.compliance import Decision, decide
 from users.models import Requirement, Status, User
+from users.models.case import live
 
 Make = Callable[..., User]
 QUEUE, CHANGES = "/admin/users/queueduser/", "/admin/users/changeduser/"
