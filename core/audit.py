@@ -15,7 +15,7 @@ from django.db import DEFAULT_DB_ALIAS, models, transaction
 from core.database import statements
 from core.database.history_context import PRESENT
 from core.database.query import Query
-from core.database.shapes import context_shape
+from core.database.schema import context_shape
 from core.database.triggers import (
     DeleteEvent,
     InsertEvent,

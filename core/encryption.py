@@ -4,13 +4,18 @@ Each purpose has derived keys of its own, so that texts of one purpose cannot be
 """
 
 import base64
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any, NamedTuple
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
 
 API_SECRETS = "partner-service api secrets"
 WEBHOOK_SECRETS = "partner-service webhook secrets"
@@ -27,14 +32,6 @@ def decrypt(encrypted: str, *, purpose: str) -> str:
     return MultiFernet(_ciphers(purpose)).decrypt(encrypted).decode()
 
 
-def reencrypt(encrypted: str, *, purpose: str) -> str | None:
-    """Encrypt the same text under the newest key; None if it is already. Raises InvalidToken."""
-    with suppress(InvalidToken):
-        _ciphers(purpose)[0].decrypt(encrypted)
-        return None
-    return encrypt(decrypt(encrypted, purpose=purpose), purpose=purpose)
-
-
 def _ciphers(purpose: str) -> list[Fernet]:
     return [_cipher(key, purpose) for key in settings.SECRETS_ENCRYPTION_KEYS]
 
@@ -44,3 +41,67 @@ def _cipher(key: str, purpose: str) -> Fernet:
     # Settings may have any form: the Fernet key is derived from them (RFC 5869).
     derived = HKDF(algorithm=hashes.SHA256(), length=32, salt=None, info=purpose.encode()).derive(key.encode())
     return Fernet(base64.urlsafe_b64encode(derived))
+
+
+class EncryptedColumn(NamedTuple):
+    """A table that holds one encrypted text in each row.
+
+    key: the column's name in `--json`. title: its name for people. label: names a row whose text cannot be decrypted;
+    None if it does not matter.
+    """
+
+    key: str
+    title: str
+    purpose: str
+    rows: Callable[[], QuerySet[Any]]
+    read: Callable[[Any], str]
+    write: Callable[[Any, str], object]
+    label: Callable[[Any], str | None]
+
+
+@dataclass
+class Count:
+    """The rows of a column: re-encrypted, already under the newest key, or under no present key."""
+
+    renewed: int = 0
+    current: int = 0
+    unreadable: list[str] = field(default_factory=list)
+
+
+def reencrypt(column: EncryptedColumn, *, batch_size: int, dry_run: bool) -> Count:
+    """Re-encrypt the rows that are not under the newest key, in one transaction per batch, to retire the older keys.
+
+    dry_run: only count. Safe while serving: a batch's rows are locked while they are written.
+    """
+    count, last_pk = Count(), 0
+    while True:
+        with transaction.atomic():
+            rows = column.rows().filter(pk__gt=last_pk).order_by("pk")
+            if not dry_run:
+                # Requests and deliveries do not wait for this lock; revoking and rotating do.
+                rows = rows.select_for_update(no_key=True, of=("self",))
+            batch = list(rows[:batch_size])
+            for row in batch:
+                try:
+                    renewed = _renewed(column.read(row), column.purpose)
+                except InvalidToken:
+                    if label := column.label(row):
+                        count.unreadable.append(label)
+                    continue
+                if renewed is None:
+                    count.current += 1
+                    continue
+                count.renewed += 1
+                if not dry_run:
+                    column.write(row, renewed)
+        if len(batch) < batch_size:
+            return count
+        last_pk = batch[-1].pk
+
+
+def _renewed(encrypted: str, purpose: str) -> str | None:
+    """The same text under the newest key; None if it is under that. Raises InvalidToken."""
+    with suppress(InvalidToken):
+        _ciphers(purpose)[0].decrypt(encrypted)
+        return None
+    return encrypt(decrypt(encrypted, purpose=purpose), purpose=purpose)

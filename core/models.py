@@ -7,7 +7,7 @@ from django.db.models.fields.json import KeyTextTransform
 from django.utils.translation import gettext_lazy as _
 
 from core.audit import register
-from core.database.shapes import shape
+from core.database.schema import shape
 from core.database.triggers import PermanentTrigger, append_only, refuse
 
 

@@ -1,6 +1,6 @@
 """Events of conversions and documents: what triggers write (contract, section 10)."""
 
-from core.database.wire import wire_time
+from core.database.query import wire_time
 from events.models import EventType
 from events.models.feed import outbox_entry, outbox_entry_of_rows
 

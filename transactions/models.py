@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from core.audit import entry_trigger, register
-from core.database.indexes import newest_of_each_mode
+from core.database.query import json_text, wire_time
+from core.database.schema import newest_of_each_mode
 from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object, stamped
-from core.database.wire import json_text, wire_time
 from partners.models import Partner
 from staff.models import Staff
 from transactions import events

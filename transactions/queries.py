@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from core.database import statements
-from core.database.query import Query
-from core.database.wire import wire_time
+from core.database.query import Query, wire_time
 from partners.api.lists import KeysetList
 from transactions.models import Conversion, Document
 

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from core.database import statements
-from core.database.query import Query
+from core.database.query import Query, wire_time
 from core.database.statements import Row
-from core.database.wire import wire_time
 from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, FoldedName, Profile
 
 

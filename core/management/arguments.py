@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.core.management.base import CommandError
 
-from core.formats.rates import parse_whole_number
+from core.formats.forms import parse_whole_number
 from core.formats.rfc_3339 import parse_timestamp
 
 

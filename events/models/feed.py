@@ -13,8 +13,8 @@ from django.db.models import Func, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from core.database.query import json_text, wire_time
 from core.database.triggers import json_object
-from core.database.wire import json_text, wire_time
 from partners.models.partner import Partner
 
 

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from core.audit import Labels, tracked
-from core.database.shapes import shape
+from core.database.schema import shape
 from events.models.feed import Event, EventType
 from partners.models.partner import Partner
 

@@ -22,7 +22,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from core import encryption
-from core.reencryption import EncryptedColumn
+from core.encryption import EncryptedColumn
 from core.refusals import RefusedError
 from events.models import DisabledReason, EventType, WebhookEndpoint, WebhookSecret
 from events.webhooks import addresses, deliveries

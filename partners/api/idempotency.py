@@ -21,7 +21,7 @@ from core.database import history_context, statements
 from core.database.base import SET_CONTEXT
 from core.database.query import Query
 from core.database.statements import T
-from core.formats.uuids import is_uuid
+from core.formats.forms import is_uuid
 from partners.api.errors import invalid_parameter
 from partners.api.request import PartnerRequest
 from partners.api.response import JsonResponse

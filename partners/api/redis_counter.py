@@ -10,7 +10,7 @@ from limits.errors import StorageError
 from limits.storage import RedisStorage
 
 from core.circuit_breaker import CircuitBreaker
-from core.formats.rates import Rate
+from core.formats.forms import Rate
 
 log = structlog.get_logger("partners.throttling")
 

@@ -15,7 +15,7 @@ from django.db.models.functions import Least, Now
 from django.utils.translation import gettext as _
 
 from core import encryption
-from core.reencryption import EncryptedColumn
+from core.encryption import EncryptedColumn
 from core.refusals import RefusedError
 from partners.authentication.signature_authentication import digest, visible_prefix
 from partners.models import KEY_PREFIXES, SECRET_PREFIXES, ApiKey, Mode, Partner, in_force

@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from core.database.shapes import shape
+from core.database.schema import shape
 from partners.models.partner import Partner
 
 

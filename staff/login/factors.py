@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from core import encryption
-from core.reencryption import EncryptedColumn
+from core.encryption import EncryptedColumn
 from staff.login.allauth_internals import record_factor
 
 # Recovery codes replace one of these, but are not a factor by themselves.

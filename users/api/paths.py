@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.core.exceptions import ValidationError
 
 from core.database.statements import T
-from core.formats.uuids import is_uuid
+from core.formats.forms import is_uuid
 from partners.api.errors import BadRequestError, FieldError, NotFoundError
 from users.profile import field_rules
 

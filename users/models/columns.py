@@ -6,7 +6,7 @@ from typing import NamedTuple
 from django.db.models import CheckConstraint
 from django.utils.translation import gettext_lazy as _
 
-from core.database.shapes import shape
+from core.database.schema import shape
 
 
 class Profile(NamedTuple):

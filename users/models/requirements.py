@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from core.audit import entry_trigger, register
-from core.database.shapes import context_shape
+from core.database.schema import context_shape
 from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object
 from events.models import EventType
 from events.models.feed import outbox_entry

@@ -10,8 +10,8 @@ import pgtrigger
 from django.utils.translation import gettext_lazy as _
 
 from core.audit import entry_trigger, register
+from core.database.query import wire_time
 from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object, refuse, stamped
-from core.database.wire import wire_time
 from events.models import EventType
 from events.models.feed import outbox_entry
 from users.models.columns import PROFILE_COLUMNS, REVIEWED_COLUMNS, names_of_user

@@ -14,10 +14,9 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from core.database.indexes import newest_of_each_mode
-from core.database.shapes import context_shape
+from core.database.query import json_text, wire_time
+from core.database.schema import context_shape, newest_of_each_mode
 from core.database.triggers import InsertEvent, UpdateEvent, append_only
-from core.database.wire import json_text, wire_time
 from core.formats.json_rules import has_visible_character
 from partners.models import Partner
 from staff.models import Staff

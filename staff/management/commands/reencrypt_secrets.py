@@ -1,8 +1,8 @@
 from collections.abc import Iterator
 
+from core.encryption import Count, reencrypt
 from core.management.arguments import DRY_RUN, batch_size
 from core.management.base import Outcome, ServiceCommand
-from core.reencryption import Count, reencrypt
 from events.webhooks.endpoints import WEBHOOKS
 from partners.authentication.keys import API_KEYS
 from staff.login.factors import SECOND_FACTORS

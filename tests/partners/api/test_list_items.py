@@ -11,7 +11,7 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.database.wire import json_text, wire_time
+from core.database.query import json_text, wire_time
 from core.formats.rfc_3339 import format_timestamp
 from events.models import Event
 from partners.api.lists import MAX_LIMIT

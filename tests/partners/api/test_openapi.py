@@ -9,7 +9,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from config.urls import api_urlpatterns
-from core.formats import uuids
+from core.formats import forms
 from events.models import EventType
 from events.models.webhooks import MAX_URL_LENGTH
 from events.webhooks.deliveries import TEST_TYPE
@@ -215,7 +215,7 @@ AS_IN_CODE = {
         SCHEMAS["Conversion"]["properties"]["conversionId"]["pattern"],
         f"^{lines.CONVERSION_ID.pattern.pattern}$",
     ),
-    "idempotency key": (PARAMETERS["Idempotency-Key"]["schema"]["pattern"], f"^{uuids.PATTERN}$"),
+    "idempotency key": (PARAMETERS["Idempotency-Key"]["schema"]["pattern"], f"^{forms.UUID_PATTERN}$"),
     "fields": (list(NEW["properties"]), list(CREATE.fields)),
     "required": (NEW["required"], [name for name, one in CREATE.fields.items() if one.required]),
     "changes": (list(SCHEMAS["UserChanges"]["properties"]), list(NEW["properties"])[1:]),

@@ -14,7 +14,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from core import circuit_breaker
-from core.formats.rates import parse_rate
+from core.formats.forms import parse_rate
 from partners.api import redis_counter, throttling
 from partners.models import Partner
 from tests import factories

@@ -15,7 +15,7 @@ from django.utils import timezone
 from psycopg.pq import TransactionStatus
 
 from core.database import serving_role
-from core.formats.rates import Rate
+from core.formats.forms import Rate
 from partners.api import throttling
 from partners.api.errors import UnauthorizedError
 from partners.authentication import keys, signature_authentication

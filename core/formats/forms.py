@@ -1,4 +1,4 @@
-"""The forms of rate limits, `600/minute`, and of whole numbers in settings, commands and the admin."""
+"""The forms of rate limits, of whole numbers in settings, commands and the admin, and of UUIDs in requests."""
 
 import re
 from functools import lru_cache
@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 _RATE = re.compile(r"([1-9]\d{0,8})/(second|minute|hour|day)", re.ASCII)
 _WHOLE_NUMBER = re.compile(r"\d{1,9}", re.ASCII)
+# As RFC 9562 writes them.
+UUID_PATTERN = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_UUID = re.compile(UUID_PATTERN)
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86_400}
 
 
@@ -30,3 +33,8 @@ def parse_whole_number(text: str, lowest: int, highest: int) -> int:
     if not _WHOLE_NUMBER.fullmatch(text) or not lowest <= int(text) <= highest:
         raise ValueError(f"a whole number from {lowest} to {highest}")
     return int(text)
+
+
+def is_uuid(text: str) -> bool:
+    """Whether a text has this form; Python's UUID() takes others too."""
+    return _UUID.fullmatch(text) is not None

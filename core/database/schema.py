@@ -1,9 +1,6 @@
-"""The shape of JSON that the serving role writes for good, checked by the database: no row breaks a page that shows it.
+"""Constraints and indexes that several models have."""
 
-What a shape allows and a reader does not know, the reader shows as it is.
-"""
-
-from django.db.models import BooleanField, CheckConstraint, Func, Q
+from django.db.models import BooleanField, CheckConstraint, Func, Index, Q
 
 # Python reads no number of more than 4,300 digits, and no brackets nested a thousand times.
 _READABLE = """
@@ -16,7 +13,9 @@ _CONTEXT = '$.type() == "object" && !exists($.keyvalue() ? (@.value.type() != "s
 def shape(column: str, path: str, *, name: str) -> CheckConstraint:
     """The constraint that a JSON column is NULL or meets the predicate `path`, of SQL/JSON in its lax mode.
 
-    That mode looks into an array where an object is expected: a path says by `[*].type()` that there is none.
+    The serving role writes such JSON for good: no row may break a page that shows it. What a shape allows and a reader
+    does not know, the reader shows as it is. The lax mode looks into an array where an object is expected: a path says
+    by `[*].type()` that there is none.
     """
     return _constraint(column, path + _READABLE, name)
 
@@ -30,3 +29,16 @@ def _constraint(column: str, path: str, name: str) -> CheckConstraint:
     template = f"coalesce(jsonb_path_match(%(expressions)s, '{' '.join(path.split())}', silent => true), false)"
     has_shape = Func(column, template=template, output_field=BooleanField())
     return CheckConstraint(condition=Q(**{f"{column}__isnull": True}) | Q(has_shape), name=name)
+
+
+def newest_of_each_mode(name: str, *columns: str) -> list[Index]:
+    """The order of a list of staff, by an index of the rows of real users and one of those of sandbox users.
+
+    columns: those of the order.
+    Instead of an index that begins with is_sandbox, PostgreSQL would choose the primary key's, whose order the rows
+    have on disk, and read past all rows of the other mode.
+    """
+    return [
+        Index(fields=columns, condition=Q(is_sandbox=is_sandbox), name=f"{name}_{mode}")
+        for mode, is_sandbox in (("live", False), ("sandbox", True))
+    ]
