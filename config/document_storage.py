@@ -45,7 +45,7 @@ def document_storage(url: str, *, default: Path | None) -> dict[str, Any]:
 def _folder(folder: Path) -> dict[str, Any]:
     # Readable by the service's account only.
     options = {"location": str(folder), "file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
-    return {"BACKEND": "transactions.documents.storage.folder.DocumentFolder", "OPTIONS": options}
+    return {"BACKEND": "transactions.documents.folder.DocumentFolder", "OPTIONS": options}
 
 
 def _bucket(parts: SplitResult) -> dict[str, Any]:
@@ -69,4 +69,4 @@ def _bucket(parts: SplitResult) -> dict[str, Any]:
     }
     if "encryption" in parameters:
         options["object_parameters"] = {"ServerSideEncryption": parameters["encryption"]}
-    return {"BACKEND": "transactions.documents.storage.bucket.DocumentBucket", "OPTIONS": options}
+    return {"BACKEND": "transactions.documents.bucket.DocumentBucket", "OPTIONS": options}

@@ -24,7 +24,7 @@ from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
 
 from core.formats.forms import parse_rate, parse_whole_number
-from staff.role_names import DUTIES
+from staff.roles import DUTIES
 
 SET_SECRET = "set it to 50 random characters (`make install` writes such a value into .env)."  # noqa: S105 - a text
 _HOST_NAME = r"(?!-)[A-Za-z0-9-]{1,63}(\.(?!-)[A-Za-z0-9-]{1,63})*"

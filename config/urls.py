@@ -6,14 +6,20 @@ from typing import Any
 from allauth.account import views as account
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.urls import include, path, re_path
+from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 from django.views.i18n import set_language
+from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
 
 from events.feed.views import EventList
+from events.metrics import feeds, webhooks
 from partners.api.base import PartnerAPIView, UnknownPath
 from partners.api.views import IdempotencyKeyItem, Ping
+from partners.monitoring import health
+from partners.monitoring.metrics import DatabaseCollector, RedisCollector, keys, purge, sessions
 from sandbox.key_views import ApiKeyCollection, ApiKeyItem, ApiKeyRotation
 from sandbox.request_views import SandboxRequestItem, SandboxRequestList
 from sandbox.simulations.requirements import SimulatedClosing, SimulatedRequirements
@@ -25,7 +31,10 @@ from staff.login.views import nothing
 from transactions.api.views import DocumentFile, DocumentList, TransactionList
 from users.api.requirements import RequirementResponses
 from users.api.views import UserCollection, UserItem
+from users.decisions.metrics import cases, proposals
 
+REGISTRY.register(DatabaseCollector(sessions, keys, purge, feeds, webhooks, proposals, cases))
+REGISTRY.register(RedisCollector())
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 handler500 = "backoffice.middleware.server_error"
@@ -38,6 +47,26 @@ def api_view(view: type[PartnerAPIView]) -> Callable[..., HttpResponseBase]:
     live: Any = view.as_view()
     live.in_sandbox = type(view.__name__, (SandboxMixin, view), {}).as_view()  # type: ignore[attr-defined]
     return live  # type: ignore[no-any-return]
+
+
+@require_safe
+def livez(_request: HttpRequest) -> HttpResponse:
+    """Whether a thread responds. Dependencies are left out: a restart would not repair them."""
+    return JsonResponse({"status": "ok"})
+
+
+@require_safe
+def readyz(_request: HttpRequest) -> HttpResponse:
+    """Whether requests can be handled, and what prevents it."""
+    result = health.readiness()
+    body = {"status": "ok" if result.is_healthy else "failing", "checks": result.checks, "warnings": result.warnings}
+    return JsonResponse(body, status=200 if result.is_healthy else 503)
+
+
+@require_safe
+def metrics(_request: HttpRequest) -> HttpResponse:
+    """The metrics of this process, and those of the database, in Prometheus' text format."""
+    return HttpResponse(generate_latest(REGISTRY), content_type=CONTENT_TYPE_LATEST)
 
 
 # A flat list of views, as partners/api/middleware.py needs.
@@ -73,12 +102,14 @@ api_urlpatterns = [
 ]
 urlpatterns = [
     *api_urlpatterns,
-    path("", include("config.monitoring")),
+    # Not from outside: the proxy refuses them (docs/operations.md).
+    path("livez", livez),
+    path("readyz", readyz),
+    path("metrics", metrics),
     path("", include("config.description")),
     path("", include("docs_site.urls")),
     # These replace the admin's own pages, which have no second factor.
-    path("admin/account/company/", include("staff.oidc.urls")),
-    path("admin/account/", include("staff.login.urls")),
+    path("admin/account/", include("staff.urls")),
     path("admin/language/", set_language, name="set_language"),
     path("admin/logout/", account.logout, name="staff_logout"),
     path("admin/password_change/", RedirectView.as_view(pattern_name="account_change_password")),

@@ -23,7 +23,7 @@ from partners.models import ApiKey, Mode, Partner
 from staff.accounts import create_staff
 from staff.models import Staff
 from staff.roles import ROLES
-from transactions.documents.pdf import pdf
+from transactions.documents.file_types import pdf
 from transactions.documents.publishing import publish
 from transactions.models import Conversion, Document, DocumentType
 from users import models as rows

@@ -1,12 +1,36 @@
-"""The roles of staff: groups whose permissions are set from this table after every migration."""
+"""The roles of staff: groups whose permissions are set from this table after every migration.
 
-from typing import Any
+Without models at import: the settings name roles too (STAFF_OIDC_ROLES).
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from django.apps import apps
 from django.contrib.auth.management import create_permissions
-from django.contrib.auth.models import Group, Permission
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import Permission
+
+# The roles' names for people.
+NAMES: dict[str, Any] = {
+    "viewer": _("Viewer"),
+    "reviewer": _("Reviewer"),
+    "auditor": _("Auditor"),
+    "partner-manager": _("Partner manager"),
+    "administrator": _("Administrator"),
+    "superuser": _("Superuser"),
+}
+
+# What each may do, in a sentence.
+DUTIES: dict[str, Any] = {
+    "viewer": _("Sees users, decisions, conversions and documents, without birth dates, addresses and notes."),
+    "reviewer": _("Decides cases, asks partners, approves others' proposals, holds records; sees all of a user."),
+    "auditor": _("Sees all of a user, the access log and the audit log; exports; holds records; decides nothing."),
+    "partner-manager": _("Manages partners with their API keys and webhooks; sees no users."),
+    "administrator": _("Invites staff, gives roles, resets second factors and disables accounts; sees no users."),
+}
 
 _USERS = {
     "users.view_user",
@@ -57,10 +81,15 @@ ROLES: dict[str, set[str]] = {
 }
 
 
+def in_words(role: str) -> str:
+    """The role's name for people; of what is none of them, such as `superuser`, the name itself."""
+    return str(NAMES.get(role, role))
+
+
 _VERBS: dict[str, Any] = {"view": _("View: %(what)s"), "add": _("Add: %(what)s"), "change": _("Change: %(what)s")}
 
 
-def display_permission(permission: Permission) -> str:
+def display_permission(permission: "Permission") -> str:
     """What a permission allows: of Django's own, a verb and the rows; any other has a text in Meta.permissions."""
     verb, _separator, model = permission.codename.partition("_")
     rows = permission.content_type.model_class()
@@ -76,8 +105,8 @@ def sync_roles(using: str, **_options: Any) -> None:
         create_permissions(apps.get_app_config(app), verbosity=0, using=using)
     permissions = {
         f"{permission.content_type.app_label}.{permission.codename}": permission
-        for permission in Permission.objects.using(using).select_related("content_type")
+        for permission in apps.get_model("auth", "Permission").objects.using(using).select_related("content_type")
     }
     for role, names in ROLES.items():
-        group, _created = Group.objects.using(using).get_or_create(name=role)
+        group, _created = apps.get_model("auth", "Group").objects.using(using).get_or_create(name=role)
         group.permissions.set(permissions[name] for name in sorted(names))

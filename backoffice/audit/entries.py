@@ -15,7 +15,7 @@ from backoffice.exports.records import in_batches
 from backoffice.lists.cells import labelled
 from core.audit import ACTIONS, COLUMNS
 from core.models import EXTERNAL_ID, AuditEntry
-from staff.role_names import in_words
+from staff.roles import in_words
 from transactions.models import DocumentType
 from users.decisions.reasons import label_of, text_of
 from users.models import ProposalState, RequirementCode, User

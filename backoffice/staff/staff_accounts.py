@@ -39,8 +39,7 @@ from staff.accounts import create_invited_staff, second_factors, sign_in_methods
 from staff.login import invitations
 from staff.login.reauthentication import FRESH_SECONDS, require_fresh_factor
 from staff.models import Staff
-from staff.role_names import DUTIES, in_words
-from staff.roles import ROLES, display_permission
+from staff.roles import DUTIES, ROLES, display_permission, in_words
 
 MAY_CHANGE = "staff.change_staff"
 

@@ -23,7 +23,7 @@ from staff.accounts import (
     state_of,
 )
 from staff.models import Staff
-from staff.role_names import in_words
+from staff.roles import in_words
 
 _BADGES = {StaffState.ACTIVE: "good", StaffState.INVITED: "warning"}
 _KINDS = {Authenticator.Type.WEBAUTHN: _("Passkey"), Authenticator.Type.TOTP: _("Authenticator app")} | {

@@ -43,7 +43,7 @@ _language = _Language()
 
 
 class MonitoringMiddleware:
-    """Responds to /livez, /readyz and /metrics (config/monitoring.py) before the other middlewares.
+    """Responds to /livez, /readyz and /metrics (config/urls.py) before the other middlewares.
 
     So there is no log line, and there are no checks of the host name, redirects and sessions.
     """

@@ -14,7 +14,7 @@ from transactions.api.serializers import (
     SimulatedConversionsSerializer,
     SimulatedDocumentSerializer,
 )
-from transactions.documents.pdf import pdf
+from transactions.documents.file_types import pdf
 from transactions.documents.publishing import StorageError, discard, publish
 from transactions.queries import document_item
 

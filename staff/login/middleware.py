@@ -19,7 +19,7 @@ from staff.login import factors, invitations, lock_out, reauthentication, sessio
 from staff.login.adapters import is_active_staff, may_use_password
 from staff.models import Staff
 
-# URL names (staff/login/urls.py).
+# URL names (staff/urls.py).
 RECOVERY_CODES = "mfa_view_recovery_codes"
 ANONYMOUS_PAGES = {"account_login", "account_logout", "mfa_authenticate", "mfa_login_webauthn", invitations.PAGE}
 ANONYMOUS_PAGES |= {"staff_oidc_login", "staff_oidc_callback"}

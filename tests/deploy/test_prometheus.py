@@ -12,7 +12,7 @@ import yaml
 from django.conf import settings
 from prometheus_client import REGISTRY
 
-import config.monitoring  # noqa: F401 - registers the collectors
+import config.urls  # noqa: F401 - registers the collectors
 from tests.deploy.conftest import program
 
 ROOT = Path(settings.BASE_DIR)

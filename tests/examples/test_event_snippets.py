@@ -30,7 +30,7 @@ from tests.live.conftest import free_port
 from tests.support.client import Response
 from tests.support.events import place_events
 from tests.support.timeouts import WAIT_SECONDS
-from transactions.documents.withdrawing import withdraw
+from transactions.documents.publishing import withdraw
 from users.models import Status, User
 from users.requirements import requirements
 

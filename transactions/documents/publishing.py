@@ -1,6 +1,7 @@
-"""Publishes documents: first the file is stored, then the row. No row is ever without its file.
+"""Publishes documents, and withdraws those that were published by mistake (contract, section 7).
 
-A process that is killed between the two leaves a file without a row, which nobody can see.
+First the file is stored, then the row: no row is ever without its file. A process that is killed between the two leaves
+a file without a row, which nobody can see.
 """
 
 import errno
@@ -9,21 +10,23 @@ import uuid
 from collections.abc import Iterator
 from datetime import datetime
 from typing import BinaryIO, NamedTuple
+from uuid import UUID
 
 import structlog
 from django.core.exceptions import ValidationError
 from django.core.files.storage import storages
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from core.database import history_context
 from core.database.errors import is_reference_gone, may_be_committed
 from core.formats.json_rules import text
 from core.refusals import RefusedError
 from staff.models import Staff
 from transactions.documents.downloads import CHUNK_BYTES, STORAGE
 from transactions.documents.file_types import EXTENSIONS, ContentCheck
-from transactions.documents.withdrawing import withdraw
-from transactions.models import TITLE_LENGTH, Document, DocumentType
+from transactions.models import TITLE_LENGTH, WITHDRAWAL_REASON_LENGTH, Document, DocumentType, DocumentWithdrawal
+from users.decisions.compliance import PERMISSION
 from users.models import User
 
 log = structlog.get_logger("transactions.documents.publishing")
@@ -175,3 +178,35 @@ class _CheckedSource:
 
     def close(self) -> None:
         """Leave it open: the caller closes it."""
+
+
+def find_document(document_id: str) -> Document:
+    """The document with this documentId. Raises ValidationError."""
+    try:
+        return Document.objects.get(document_id=UUID(document_id))
+    except (ValueError, Document.DoesNotExist):
+        raise ValidationError(f"Document {document_id!r} not found.") from None
+
+
+def withdraw(*, document: Document, by: Staff, reason: str, source: str) -> DocumentWithdrawal:
+    """Hide the document from its partner, for good, and tell the partner by an event (a trigger).
+
+    Staff still see it, with who withdrew it and why; the file stays.
+    by: an active account that may decide. reason: 1 to 2000 characters.
+    source: the origin that the history names, such as a command.
+    Raises RefusedError, and ValidationError for the reason; nothing has changed then.
+    """
+    try:
+        reason = text(reason, shortest=1, longest=WITHDRAWAL_REASON_LENGTH)
+    except ValidationError as error:
+        raise ValidationError(f"reason: {error.message}") from None
+    if not by.has_perm(PERMISSION):
+        raise RefusedError(
+            f"{by.get_username()} may not withdraw documents: the account is not active or may not decide."
+        )
+    try:
+        with transaction.atomic():
+            history_context.set_context(staff=by.get_username(), source=source)
+            return DocumentWithdrawal.objects.create(document=document, by=by, reason=reason)
+    except IntegrityError:
+        raise RefusedError(f"Document {document.document_id} is withdrawn already.") from None

@@ -29,7 +29,7 @@ from tests.support.client import PartnerClient
 from tests.support.commands import outcome, printed
 from tests.support.plans import UNORDERED, nodes, planning_without
 from tests.support.staff import client_as, client_of
-from transactions.documents.withdrawing import withdraw
+from transactions.documents.publishing import withdraw
 from users.models import RequirementCode
 from users.requirements.requirements import close_requirement
 

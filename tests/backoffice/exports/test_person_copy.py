@@ -16,7 +16,7 @@ from tests import factories
 from tests.support.commands import outcome, refusal
 from tests.support.documents import add_document, folder
 from tests.support.staff import client_as
-from transactions.documents.withdrawing import withdraw
+from transactions.documents.publishing import withdraw
 from users.cases import claims
 from users.decisions.compliance import add_note
 from users.models import AccessKind, AccessRecord, User

@@ -3,8 +3,7 @@
 from django.contrib.auth.models import Group
 
 from staff.models import Staff
-from staff.role_names import DUTIES, NAMES
-from staff.roles import ROLES
+from staff.roles import DUTIES, NAMES, ROLES
 from tests import factories
 from tests.support.staff import client_as, client_of, filled_in
 

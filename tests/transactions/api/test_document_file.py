@@ -14,7 +14,7 @@ from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, Faults, add_document, path_of
 from tests.support.responses import assert_error, failing_fields
 from transactions.documents.downloads import CHUNK_BYTES, DocumentError, respond
-from transactions.documents.storage.folder import DocumentFolder
+from transactions.documents.folder import DocumentFolder
 from transactions.models import Document
 from users.models import User
 

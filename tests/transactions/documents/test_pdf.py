@@ -2,7 +2,7 @@
 
 import re
 
-from transactions.documents.pdf import pdf
+from transactions.documents.file_types import pdf
 
 
 def test_the_objects_of_a_pdf_begin_where_its_table_says() -> None:

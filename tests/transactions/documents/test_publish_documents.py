@@ -17,8 +17,7 @@ from tests import factories
 from tests.support.commands import outcome, run
 from tests.support.documents import folder, stored_at
 from transactions.documents.downloads import STORAGE
-from transactions.documents.publishing import publish
-from transactions.documents.withdrawing import withdraw
+from transactions.documents.publishing import publish, withdraw
 from transactions.management import importing
 from transactions.models import Document
 from users.models import User

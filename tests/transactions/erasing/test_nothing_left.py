@@ -26,7 +26,7 @@ from tests.support.commands import outcome
 from tests.support.documents import add_document
 from tests.support.erasing import age_erasures
 from tests.support.staff import client_of
-from transactions.documents.withdrawing import withdraw
+from transactions.documents.publishing import withdraw
 from users.cases import claims
 from users.decisions import compliance, proposals
 from users.decisions.compliance import add_note

@@ -2,7 +2,7 @@ from functools import partial
 
 from core.management.arguments import REASON, Argument
 from core.management.base import ServiceCommand
-from transactions.documents.withdrawing import find_document, withdraw
+from transactions.documents.publishing import find_document, withdraw
 from users.management.base import by
 
 

@@ -9,6 +9,7 @@ from django.db.transaction import atomic
 from django.urls import path, re_path
 
 from staff.login import invitations, views
+from staff.oidc import views as oidc
 
 urlpatterns = [
     path("login/", account.login, name="account_login"),
@@ -30,5 +31,9 @@ urlpatterns = [
     path("factors/passkeys/<int:pk>/remove/", atomic(views.RemovePasskey.as_view()), name="mfa_remove_webauthn"),
     path("factors/recovery-codes/", recovery_codes.view_recovery_codes, name="mfa_view_recovery_codes"),
     path("factors/recovery-codes/new/", recovery_codes.generate_recovery_codes, name="mfa_generate_recovery_codes"),
+    # The company's account; the second is registered at the provider.
+    path("company/login/", oidc.sign_in, name="staff_oidc_login"),
+    path("company/callback/", oidc.callback, name="staff_oidc_callback"),
+    path("company/confirm/", oidc.confirm, name="staff_oidc_confirm"),
     re_path(r"", views.nothing),
 ]

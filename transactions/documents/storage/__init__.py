@@ -1,1 +1,0 @@
-"""Storages of documents. Failures are OSErrors, a missing file is a FileNotFoundError."""
