@@ -28,21 +28,9 @@ UNSAFE_TEMPLATES = ("django.security", "django.request")
 CLIENT_ERRORS = ("DisallowedHost", "RequestDataTooBig", "TooManyFieldsSent", "TooManyFilesSent")
 _LOCATION = re.compile(r'  File "[^"\n]+", line \d+, in \S+')
 
+_APPS = ("core", "partners", "events", "staff", "users", "transactions", "sandbox", "backoffice", "docs_site")
 _LOGGERS: dict[str, dict[str, Any]] = {
-    **{
-        app: {"level": "INFO"}
-        for app in (
-            "core",
-            "partners",
-            "events",
-            "staff",
-            "users",
-            "transactions",
-            "sandbox",
-            "backoffice",
-            "docs_site",
-        )
-    },
+    **{app: {"level": "INFO"} for app in _APPS},
     # Below ERROR, and without an exception, it repeats the request's line, with the whole path.
     "django.request": {"level": "ERROR", "filters": [lambda record: bool(record.exc_info)]},
     # Its text is a part of the query; the request's line says 400.

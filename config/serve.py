@@ -20,7 +20,7 @@ from granian.log import LogLevels
 
 log = structlog.get_logger("config.serve")
 
-# granian starts a thread when a request waits for one. More than partners/streaming.MAX_STREAMS.
+# granian starts a thread when a request waits for one. More than core/streaming.MAX_STREAMS.
 THREADS = 6
 # A thread keeps its database connection over quiet minutes.
 THREAD_IDLE_SECONDS = 300

@@ -7,7 +7,7 @@ process and per owner (a partner, or all staff) is limited, so that other thread
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from typing import Any
 
 from django.http import StreamingHttpResponse
@@ -25,16 +25,9 @@ class TooManyStreamsError(Exception):
     """The process, or the owner in it, has reached its limit of streamed responses."""
 
 
-# Reentrant: garbage collection within `_acquire` can call `_release`.
+# Reentrant: garbage collection within `__init__` can call `_release`.
 _lock = threading.RLock()
 _streams: Counter[str] = Counter()  # by owner
-
-
-def _acquire(owner: str) -> bool:
-    with _lock:
-        is_free = _streams[owner] < MAX_STREAMS_PER_OWNER and _streams.total() < MAX_STREAMS
-        _streams[owner] += is_free
-        return is_free
 
 
 def _release(owner: str) -> None:
@@ -44,29 +37,21 @@ def _release(owner: str) -> None:
             del _streams[owner]
 
 
-class _CountedChunks(Iterator[bytes]):
-    """Chunks that count as a stream until the server closes the response."""
+class LimitedStreamingResponse(StreamingHttpResponse):
+    """A streamed response within the limits, until the server closes it."""
 
-    def __init__(self, chunks: Generator[bytes, None, None], owner: str) -> None:
-        self._chunks = chunks
+    def __init__(self, chunks: Generator[bytes, None, None], *, owner: str, **options: Any) -> None:
+        """owner: a partner's slug, or STAFF. Raises TooManyStreamsError after closing `chunks`."""
+        with _lock:
+            if _streams[owner] >= MAX_STREAMS_PER_OWNER or _streams.total() >= MAX_STREAMS:
+                chunks.close()
+                raise TooManyStreamsError
+            _streams[owner] += 1
         # A response that is never sent, because a middleware failed, is not closed.
         self._release = weakref.finalize(self, _release, owner)
-
-    def __next__(self) -> bytes:
-        return next(self._chunks)
+        super().__init__(chunks, **options)
 
     def close(self) -> None:
+        """Release it, and close the chunks."""
         self._release()
-        self._chunks.close()
-
-
-class LimitedStreamingResponse(StreamingHttpResponse):
-    """A streamed response within the limits."""
-
-
-def stream(chunks: Generator[bytes, None, None], *, owner: str, **options: Any) -> LimitedStreamingResponse:
-    """A streamed response. owner: a partner's slug, or STAFF. Raises TooManyStreamsError after closing `chunks`."""
-    if not _acquire(owner):
-        chunks.close()
-        raise TooManyStreamsError
-    return LimitedStreamingResponse(_CountedChunks(chunks, owner), **options)
+        super().close()

@@ -42,20 +42,15 @@ class SignIn(models.TextChoices):
     EMERGENCY = "emergency", pgettext_lazy("sign-in", "Emergency")
 
 
-def create_staff(*, username: str, email: str, role: str) -> tuple[Staff, str]:
-    """Create a staff account in the group of its role; returns it and its one-time password, which is not stored.
+def create_staff(*, username: str, email: str, role: str | None) -> tuple[Staff, str]:
+    """Create a staff account; returns it and its one-time password, which is not stored.
 
-    role: a key of ROLES. The first login asks for another password (staff/login).
+    role: a key of ROLES; None for an emergency account, a superuser that signs in with a password while
+    STAFF_PASSWORD_LOGIN is false. The first login asks for another password (staff/login).
     Raises Django's ValidationError by field, ImproperlyConfigured where the roles are not set up.
     """
     password = secrets.token_urlsafe(PASSWORD_BYTES)
     return _create(username, email, role, password), password
-
-
-def create_emergency_staff(*, username: str, email: str) -> tuple[Staff, str]:
-    """Create a superuser that signs in with a password while STAFF_PASSWORD_LOGIN is false; raises as create_staff."""
-    password = secrets.token_urlsafe(PASSWORD_BYTES)
-    return _create(username, email, None, password), password
 
 
 def create_invited_staff(*, username: str, email: str, role: str) -> Staff:
@@ -86,7 +81,6 @@ def _fold(address: str) -> str:
 
 
 def _create(username: str, email: str, role: str | None, password: str | None) -> Staff:
-    """role: None for an emergency account."""
     if role is not None and role not in ROLES:
         raise ValidationError({"role": f"Unknown role; one of: {', '.join(ROLES)}."})
     if not email:
@@ -139,13 +133,8 @@ def sign_in_methods(accounts: Iterable[Staff]) -> dict[int, SignIn]:
     """How each of those accounts signs in, by its id."""
     accounts = list(accounts)
     linked = set(SocialAccount.objects.filter(user__in=accounts).values_list("user_id", flat=True))
-    return {one.pk: _sign_in_of(one, is_linked=one.pk in linked) for one in accounts}
-
-
-def _sign_in_of(staff: Staff, *, is_linked: bool) -> SignIn:
-    if staff.is_emergency:
-        return SignIn.EMERGENCY
-    return SignIn.OIDC if is_linked else SignIn.PASSWORD
+    methods = {one.pk: SignIn.OIDC if one.pk in linked else SignIn.PASSWORD for one in accounts}
+    return methods | {one.pk: SignIn.EMERGENCY for one in accounts if one.is_emergency}
 
 
 def dormant_days(staff: Staff) -> int:

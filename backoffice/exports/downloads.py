@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from core.database.history_context import acting
 from core.database.statements import response_timeout
-from core.streaming import RETRY_SECONDS, STAFF, TooManyStreamsError, stream
+from core.streaming import RETRY_SECONDS, STAFF, LimitedStreamingResponse, TooManyStreamsError
 
 log = structlog.get_logger("users.exports")
 
@@ -82,7 +82,7 @@ def download(
 
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     try:
-        return stream(content(), owner=STAFF, content_type=content_type, headers=headers)
+        return LimitedStreamingResponse(content(), owner=STAFF, content_type=content_type, headers=headers)
     except TooManyStreamsError:
         return too_many_downloads(request)
 

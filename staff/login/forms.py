@@ -47,17 +47,14 @@ class _SingleUseCode:
     def clean_code(self) -> str:
         """The code. Raises ValidationError for a wrong or used one, and after too many (ACCOUNT_RATE_LIMITS)."""
         with _recording(self.user, "code"):
-            return self._clean_code()
-
-    def _clean_code(self) -> str:
-        code: str = super().clean_code()  # type: ignore[misc]
-        if self.authenticator.type == Authenticator.Type.TOTP:
-            seconds = app_settings.TOTP_PERIOD * (2 * app_settings.TOTP_TOLERANCE + 1)
-            # allauth ignores other characters too.
-            digits = re.sub(r"\D", "", code)
-            if not cache.add(f"staff_login.used-code:{self.user.pk}:{digits}", "1", timeout=seconds):
-                raise get_adapter().validation_error("incorrect_code")
-        return code
+            code: str = super().clean_code()  # type: ignore[misc]
+            if self.authenticator.type == Authenticator.Type.TOTP:
+                seconds = app_settings.TOTP_PERIOD * (2 * app_settings.TOTP_TOLERANCE + 1)
+                # allauth ignores other characters too.
+                digits = re.sub(r"\D", "", code)
+                if not cache.add(f"staff_login.used-code:{self.user.pk}:{digits}", "1", timeout=seconds):
+                    raise get_adapter().validation_error("incorrect_code")
+            return code
 
 
 class AuthenticateForm(_SingleUseCode, base.AuthenticateForm):  # type: ignore[misc]

@@ -22,7 +22,7 @@ from prometheus_client import Counter
 
 from core.audit import insert_entry, register
 from core.database import statements
-from core.streaming import LimitedStreamingResponse, stream
+from core.streaming import LimitedStreamingResponse
 from transactions.documents.file_types import content_disposition
 from transactions.models import Document
 from users.models.columns import names_of_user
@@ -90,7 +90,7 @@ def respond(document: Document, *, owner: str, request_id: str) -> HttpResponse 
     }
     chunks = file_chunks(document, request_id=request_id)
     if document.size_bytes > CHUNK_BYTES:
-        return stream(chunks, owner=owner, headers=headers)
+        return LimitedStreamingResponse(chunks, owner=owner, headers=headers)
     return HttpResponse(b"".join(chunks), headers=headers)
 
 

@@ -2,7 +2,7 @@ from django.conf import settings
 
 from core.management.arguments import Argument, OneOf
 from core.management.base import Outcome, ServiceCommand
-from staff.accounts import create_emergency_staff, create_invited_staff, create_staff
+from staff.accounts import create_invited_staff, create_staff
 from staff.login import invitations
 from staff.roles import ROLES
 
@@ -26,19 +26,15 @@ class Command(ServiceCommand):
     )
 
     def perform(self, *, username: str, email: str, role: str | None, **_emergency: bool) -> Outcome:
-        if role is None:
-            staff, password = create_emergency_staff(username=username, email=email)
-            role = "superuser"
-        elif settings.STAFF_PASSWORD_LOGIN:
-            staff, password = create_staff(username=username, email=email, role=role)
-        else:
+        if role is not None and not settings.STAFF_PASSWORD_LOGIN:
             staff = create_invited_staff(username=username, email=email, role=role)
             line = f"Staff account {staff.username} was created with the role {role}: its owner signs in with"
             return Outcome(
                 {"username": staff.username, "password": None, "role": role, "invitationUrl": None},
                 f"{line} {settings.STAFF_OIDC_NAME}, by the address {staff.email}.",
             )
-        url = invitations.public_link(staff)
+        staff, password = create_staff(username=username, email=email, role=role)
+        role, url = role or "superuser", invitations.public_link(staff)
         return Outcome(
             {"username": staff.username, "password": password, "role": role, "invitationUrl": url},
             [
