@@ -80,49 +80,29 @@ types.require(
 )
 # psycopg reads dates in this style only; role and database may have another.
 _DATE_STYLE = "-c datestyle=ISO"
-
-
-def _connection(
-    engine: str, url: dict[str, Any], response_seconds: float, session: str, **options: Any
-) -> dict[str, Any]:
-    """Return an entry of DATABASES. session: options of the PostgreSQL session. options: libpq's and psycopg's."""
-    # Lists are read in index order, so that each page costs the same. With random_page_cost's default, for a spinning
-    # disk, PostgreSQL would sort all rows of users with many. jit costs short statements more than it saves.
-    # Locks that are waited for (partners/api/idempotency.py) show what was committed meanwhile only in read committed.
-    isolation = "-c default_transaction_isolation=read\\ committed"
-    session = f"-c timezone=UTC {_DATE_STYLE} -c jit=off -c random_page_cost=1 {isolation} {session}"
-    return url | {
-        "ENGINE": engine,
-        # How long to wait for a response (core/database/pipeline.py): a server that hangs enforces no timeout.
-        "RESPONSE_SECONDS": response_seconds,
-        # Each thread keeps a connection; the backend replaces broken ones.
-        "CONN_MAX_AGE": None,
-        "OPTIONS": {
-            **url.get("OPTIONS", {}),
-            "connect_timeout": 2,
-            "application_name": "partner-service",
-            "server_side_binding": True,
-            **options,
-            "options": session,
-        },
-    }
-
-
-DATABASES = {
-    "default": _connection(
-        _engine,
-        _serving,
-        4.5,
-        "-c statement_timeout=4s -c lock_timeout=3s -c idle_in_transaction_session_timeout=30s",
-        # To notice a silent host and to fail to connect again takes less than 5 s together.
-        tcp_user_timeout=2000,
-        keepalives_idle=1,
-        keepalives_interval=1,
-        keepalives_count=2,
-        # core/database/pipeline.py prepares statements. psycopg would drop them all at each rollback.
-        prepare_threshold=None,
-    )
+# Lists are read in index order, so that each page costs the same. With random_page_cost's default, for a spinning disk,
+# PostgreSQL would sort all rows of users with many. jit costs short statements more than it saves. Locks that are
+# waited for (partners/api/idempotency.py) show what was committed meanwhile only in read committed.
+_SESSION = (
+    f"-c timezone=UTC {_DATE_STYLE} -c jit=off -c random_page_cost=1 -c default_transaction_isolation=read\\ committed"
+    " -c statement_timeout=4s -c lock_timeout=3s -c idle_in_transaction_session_timeout=30s"
+)
+_serving["OPTIONS"] |= {
+    "connect_timeout": 2,
+    "application_name": "partner-service",
+    "server_side_binding": True,
+    # To notice a silent host and to fail to connect again takes less than 5 s together.
+    "tcp_user_timeout": 2000,
+    "keepalives_idle": 1,
+    "keepalives_interval": 1,
+    "keepalives_count": 2,
+    # core/database/pipeline.py prepares statements. psycopg would drop them all at each rollback.
+    "prepare_threshold": None,
+    "options": _SESSION,
 }
+# RESPONSE_SECONDS: how long to wait for a response (core/database/pipeline.py), as a server that hangs enforces no
+# timeout. CONN_MAX_AGE: each thread keeps a connection; the backend replaces broken ones.
+DATABASES = {"default": _serving | {"ENGINE": _engine, "RESPONSE_SECONDS": 4.5, "CONN_MAX_AGE": None}}
 if _owner:
     # libpq would leave PGOPTIONS out, by which a migration has its lock timeout.
     _owner["OPTIONS"]["options"] = f"{_DATE_STYLE} {os.environ.get('PGOPTIONS', '')}"
@@ -130,37 +110,17 @@ if _owner:
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
-    # First, so that its `migrate`, which runs as the owner, replaces Django's.
-    "core",
-    "partners",
-    "events",
-    "staff",
-    "users",
-    "transactions",
-    "sandbox",
-    "backoffice",
-    "docs_site",
+    # `core` is first, so that its `migrate`, which runs as the owner, replaces Django's.
+    *("core", "partners", "events", "staff", "users", "transactions", "sandbox", "backoffice", "docs_site"),
     # Not in the deployed image; its commands need DEBUG.
     *(["demo"] if (BASE_DIR / "demo").is_dir() else []),
     # It comes before the admin, whose templates it replaces.
-    "unfold",
-    "unfold.contrib.filters",
-    "django.contrib.admin",
-    "django.contrib.auth",
-    "django.contrib.contenttypes",
-    "django.contrib.sessions",
-    "django.contrib.messages",
-    "django.contrib.staticfiles",
-    "django.contrib.humanize",
-    "django.contrib.postgres",
-    "allauth",
-    "allauth.account",
-    "allauth.mfa",
-    "allauth.socialaccount",
+    *("unfold", "unfold.contrib.filters"),
+    *("django.contrib.admin", "django.contrib.auth", "django.contrib.contenttypes", "django.contrib.sessions"),
+    *("django.contrib.messages", "django.contrib.staticfiles", "django.contrib.humanize", "django.contrib.postgres"),
+    *("allauth", "allauth.account", "allauth.mfa", "allauth.socialaccount"),
     "allauth.socialaccount.providers.openid_connect",
-    "rest_framework",
-    "pgtrigger",
-    "pghistory",
+    *("rest_framework", "pgtrigger", "pghistory"),
 ]
 
 # A request passes them in this order; some respond to it.
@@ -229,26 +189,24 @@ STAFF_OIDC_ISSUER: str = env("STAFF_OIDC_ISSUER", cast=types.issuer("https?" if 
 STAFF_OIDC_CLIENT_ID: str = env("STAFF_OIDC_CLIENT_ID", cast=str, default="")
 STAFF_OIDC_CLIENT_SECRET: str = env("STAFF_OIDC_CLIENT_SECRET", cast=str, default="")
 # The button of the login page shows it.
-STAFF_OIDC_NAME: str = env("STAFF_OIDC_NAME", cast=str, default="")
+STAFF_OIDC_NAME: str = env("STAFF_OIDC_NAME", cast=str, default="") or urlsplit(STAFF_OIDC_ISSUER).hostname or ""
 STAFF_OIDC_ROLES: dict[str, str] = env("STAFF_OIDC_ROLES", cast=types.staff_roles, default="") or {}
 STAFF_OIDC_ROLES_CLAIM: str = env("STAFF_OIDC_ROLES_CLAIM", cast=str, default="") or "groups"
-_mfa_values: list[str] = env.list("STAFF_OIDC_MFA_VALUES", cast=types.claim_value, default=[])
-STAFF_OIDC_MFA_VALUES = _mfa_values or ["mfa", "otp", "hwk", "swk", "fpt", "face"]
+STAFF_OIDC_MFA_VALUES: list[str] = env.list("STAFF_OIDC_MFA_VALUES", cast=types.claim_value, default=[])
+STAFF_OIDC_MFA_VALUES = STAFF_OIDC_MFA_VALUES or ["mfa", "otp", "hwk", "swk", "fpt", "face"]
 _all_three = "all of STAFF_OIDC_ISSUER, STAFF_OIDC_CLIENT_ID and STAFF_OIDC_CLIENT_SECRET"
 _has_provider = bool(STAFF_OIDC_ISSUER and STAFF_OIDC_CLIENT_ID and STAFF_OIDC_CLIENT_SECRET)
 for _name in sorted(name for name, value in os.environ.items() if name.startswith("STAFF_OIDC_") and value):
     types.require(_has_provider, f"{_name}: set {_all_three}, or remove it.")
-STAFF_OIDC_NAME = STAFF_OIDC_NAME or urlsplit(STAFF_OIDC_ISSUER).hostname or ""
 STAFF_PASSWORD_LOGIN: bool = env.bool("STAFF_PASSWORD_LOGIN", default=True)
 types.require(STAFF_PASSWORD_LOGIN or _has_provider, f"STAFF_PASSWORD_LOGIN: false only with {_all_three}; remove it.")
 COMPLIANCE_TARGET_HOURS: int = env("COMPLIANCE_TARGET_HOURS", cast=types.whole_number(1, 8760), default=24)
-AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "CommonPasswordValidator", "NumericPasswordValidator")
-] + [
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
 ]
-
 # Invitations (staff/login/invitations.py): 72 hours. There is no password reset by mail.
 PASSWORD_RESET_TIMEOUT = 72 * 3600
 
@@ -310,13 +268,10 @@ CACHES: dict[str, Any] = {
             "serializer": "django.core.signing.JSONSerializer",
         },
     }
-    if REDIS_URL
-    else {
-        "BACKEND": "staff.login.cache.PlainDatabaseCache",
-        "LOCATION": "staff_cache",
-        "OPTIONS": {"MAX_ENTRIES": 10_000},
-    }
 }
+if not REDIS_URL:
+    _in_table = {"BACKEND": "staff.login.cache.PlainDatabaseCache", "LOCATION": "staff_cache"}
+    CACHES = {"default": _in_table | {"OPTIONS": {"MAX_ENTRIES": 10_000}}}
 
 UNFOLD = unfold.unfold(debug=DEBUG)
 
