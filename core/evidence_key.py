@@ -21,15 +21,10 @@ def fingerprint(key: Ed25519PublicKey) -> str:
     return hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).hexdigest()
 
 
-def key_id(key: Ed25519PublicKey) -> str:
-    """Return the id of a public key: the first 16 hex digits of its fingerprint."""
-    return fingerprint(key)[:_ID_LENGTH]
-
-
 def signing_key_id() -> str:
-    """Return the id of the key that signs; empty if packs are unsigned."""
+    """Return the first 16 hex digits of the fingerprint of the key that signs; empty if packs are unsigned."""
     key = signing_key()
-    return key_id(key.public_key()) if key else ""
+    return fingerprint(key.public_key())[:_ID_LENGTH] if key else ""
 
 
 def pem(key: Ed25519PublicKey) -> str:

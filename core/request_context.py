@@ -39,12 +39,9 @@ class RequestContext(threading.local):
 
     def begin(self, request_id: str | None) -> None:
         """Forget the previous request."""
+        # Of this thread; without its values the class's are in force.
+        vars(self).clear()
         self.request_id = request_id
-        self.partner = self.key = self.staff = self.cause = self.refusal = None
-        self.is_simulated = False
-        self.statements = 0
-        self.sql_seconds = 0.0
-        self.deadline = None
 
     def add_statements(self, number: int, seconds: float) -> None:
         """Count statements, failed ones included, and their total duration."""

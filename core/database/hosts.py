@@ -6,7 +6,7 @@ number of hosts.
 """
 
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import psycopg
 
@@ -19,13 +19,6 @@ CONNECT_SECONDS = 2.0
 SILENT_SECONDS = 2.0
 
 
-class _Host(NamedTuple):
-    """libpq's parameters of a host; None: its default."""
-
-    host: str | None
-    port: str | None
-
-
 class Hosts:
     """The hosts of one database, for all threads of a process."""
 
@@ -33,7 +26,8 @@ class Hosts:
         """names, ports: separated by commas, as libpq's; one port for all, or one for each."""
         hosts, numbers = names.split(","), ports.split(",")
         numbers = numbers * len(hosts) if len(numbers) == 1 else numbers
-        self._order = [_Host(host or None, port or None) for host, port in zip(hosts, numbers, strict=True)]
+        # libpq's parameters of each; None: its default.
+        self._order = [{"host": host or None, "port": port or None} for host, port in zip(hosts, numbers, strict=True)]
 
     def connect(self, parameters: dict[str, Any]) -> BoundedConnection:
         """Return a connection to the first host that accepts one. Raises psycopg.OperationalError.
@@ -49,14 +43,11 @@ class Hosts:
         hosts = self._order
         for number, host in enumerate(hosts, 1):
             try:
-                return BoundedConnection.connect(**parameters | host._asdict())
+                return BoundedConnection.connect(**parameters | host)
             except psycopg.OperationalError:
-                self._put_last(host)
+                # Last, unless another thread has done so.
+                if self._order[0] == host:
+                    self._order = [*self._order[1:], host]
                 if number == len(hosts) or time.monotonic() >= until:
                     raise
         raise AssertionError("There is a host.")
-
-    def _put_last(self, host: _Host) -> None:
-        # Another thread may have done so.
-        if self._order[0] == host:
-            self._order = [*self._order[1:], host]

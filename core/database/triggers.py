@@ -19,9 +19,7 @@ from pgtrigger import compiler
 class PermanentTriggerSql(compiler.UpsertTriggerSql):
     """pgtrigger's SQL for installing a trigger, without `pgtrigger.ignore`. Migrations refer to this class."""
 
-    def get_template(self) -> str:
-        """The SQL template. It must not change: existing migrations depend on it."""
-        return """
+    function = """
             CREATE OR REPLACE FUNCTION {pgid}()
             RETURNS TRIGGER AS $$
                 {declare}
@@ -30,7 +28,8 @@ class PermanentTriggerSql(compiler.UpsertTriggerSql):
                 END;
             $$ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp;
             REVOKE ALL ON FUNCTION {pgid}() FROM PUBLIC;
-
+"""
+    trigger = """
             DROP TRIGGER IF EXISTS {pgid} ON {table};
             CREATE {constraint} TRIGGER {pgid}
                 {when} {operation} ON {table}
@@ -41,26 +40,16 @@ class PermanentTriggerSql(compiler.UpsertTriggerSql):
 
             COMMENT ON TRIGGER {pgid} ON {table} IS '{hash}';
         """
+
+    def get_template(self) -> str:
+        """The SQL template. It must not change: existing migrations depend on it."""
+        return self.function + self.trigger
 
 
 class FunctionTriggerSql(PermanentTriggerSql):
     """The same for a trigger whose function is defined as a whole. Migrations refer to this class."""
 
-    def get_template(self) -> str:
-        """The SQL template. It must not change: existing migrations depend on it."""
-        return """
-            {func}
-
-            DROP TRIGGER IF EXISTS {pgid} ON {table};
-            CREATE {constraint} TRIGGER {pgid}
-                {when} {operation} ON {table}
-                {timing}
-                {referencing}
-                FOR EACH {level} {condition}
-                EXECUTE PROCEDURE {execute};
-
-            COMMENT ON TRIGGER {pgid} ON {table} IS '{hash}';
-        """
+    function = "\n            {func}\n"
 
 
 class PermanentTrigger(pgtrigger.Trigger):
