@@ -11,7 +11,7 @@ from django.conf import settings
 
 from config.description import openapi_json
 from docs_site.conf import changelog, example_files
-from events import retention
+from events.management.commands.purge_expired import EVENTS_KEPT
 from partners.api import errors, idempotency
 from partners.api.json import MAX_BODY_BYTES
 from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT
@@ -62,7 +62,7 @@ def test_every_example_is_on_a_page() -> None:
 
 
 def test_numbers_are_those_of_the_code() -> None:
-    days, hours = retention.EVENTS_KEPT.days, int(idempotency.WINDOW.total_seconds()) // 3600
+    days, hours = EVENTS_KEPT.days, int(idempotency.WINDOW.total_seconds()) // 3600
     for name, said in (
         ("authentication", f"at most {settings.CLOCK_SKEW_SECONDS} seconds from our clock"),
         ("authentication", f"{MAX_BODY_BYTES // 1024} KiB ({MAX_BODY_BYTES} bytes)"),
