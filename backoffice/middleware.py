@@ -15,6 +15,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.template import loader
 from django.utils import timezone
+from django.utils.deprecation import MiddlewareMixin
 from django.utils.translation import gettext as _
 from django.views import defaults
 
@@ -56,15 +57,10 @@ POLICIES: tuple[tuple[str, Policy], ...] = (
 )
 
 
-class ContentSecurityPolicyMiddleware:
+class ContentSecurityPolicyMiddleware(MiddlewareMixin):
     """Sets the policy of the path, unless the view has set one."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Handle the request."""
-        response = self.get_response(request)
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         policy = next(policy for prefix, policy in POLICIES if request.path.startswith(prefix))
         response.headers.setdefault(HEADER, "; ".join(f"{name} {sources}" for name, sources in policy.items()))
         return response
@@ -77,20 +73,12 @@ class TimeZoneMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Handle the request in that time zone."""
         with timezone.override(ZoneInfo(settings.COMPLIANCE_TIME_ZONE)):
             return self.get_response(request)
 
 
-class ErasedUserMiddleware:
+class ErasedUserMiddleware(MiddlewareMixin):
     """Answers for a user who was erased, also while a view waited for it and then found nobody."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Handle the request."""
-        return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Say of the page of an erased user that it was erased; raise Http404 for others who are not there."""

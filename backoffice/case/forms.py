@@ -1,7 +1,6 @@
 """The forms and buttons of decisions. The rules are in users/decisions/compliance.py."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from django import forms
@@ -120,20 +119,6 @@ _PROPOSALS = {
 _CLOSE = Button(_("Close account"), _("Final: a closed account cannot be reopened."), "bo-danger")
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A button with its dialog. is_open: whether the dialog is open when the page loads.
-
-    blocking_reason: why the button does nothing yet; empty where it does.
-    """
-
-    to_status: Status
-    button: Button
-    form: DecisionForm
-    is_open: bool
-    blocking_reason: str = ""
-
-
 def moves(
     user: User,
     *,
@@ -142,8 +127,8 @@ def moves(
     refused: DecisionForm | None = None,
     is_open: bool = False,
     approval_needs_note: bool = False,
-) -> Iterator[Move]:
-    """Yield the moves that the rules allow, but the one that is proposed already.
+) -> Iterator[dict[str, Any]]:
+    """Yield the moves that the rules allow, but the one that is proposed already: each a button with its dialog.
 
     two_person_moves: those that take two people. refused: a form to show again, in an open dialog if is_open.
     approval_needs_note: see users/decisions/risk_flags.py.
@@ -158,6 +143,11 @@ def moves(
         asks_note = approval_needs_note and to_status is Status.ACTIVE
         form = DecisionForm(data, present=present, to_status=to_status, asks_note=asks_note)
         buttons = _PROPOSALS if to_status in two_person_moves else _BUTTONS
-        # A proposal may wait for the partner together with the case.
-        blocking_reason = "" if to_status in two_person_moves else compliance.blocking_reason(user, to_status)
-        yield Move(to_status, buttons.get((present, to_status), _CLOSE), form, was_refused and is_open, blocking_reason)
+        yield {
+            "to_status": to_status,
+            "button": buttons.get((present, to_status), _CLOSE),
+            "form": form,
+            "is_open": was_refused and is_open,
+            # Why the button does nothing yet. A proposal may wait for the partner together with the case.
+            "blocking_reason": "" if to_status in two_person_moves else compliance.blocking_reason(user, to_status),
+        }

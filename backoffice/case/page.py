@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
@@ -111,22 +111,14 @@ def _decision_context(user: User, reader: Staff, sent: Mapping[str, Any], *, is_
     }
 
 
-class Once(NamedTuple):
-    """Changes since a decision: those that the page has not shown yet, and those that stand further up."""
-
-    since: Changes
-    fields: list[FieldChange]
-    elsewhere: list[FieldChange]
-
-
-def _once(changes: Changes | None, seen: set[FieldChange]) -> Once | None:
-    """The changes without those that were seen, to which it adds its own."""
+def _once(changes: Changes | None, seen: set[FieldChange]) -> dict[str, Any] | None:
+    """Changes since a decision: `fields` that were not seen, and are now; `elsewhere`, those that were."""
     if changes is None:
         return None
     fields = [change for change in changes.fields if change not in seen]
     elsewhere = [change for change in changes.fields if change in seen]
     seen.update(fields)
-    return Once(changes, fields, elsewhere)
+    return {"since": changes, "fields": fields, "elsewhere": elsewhere}
 
 
 def _ask_context(request: HttpRequest, user: User, sent: Mapping[str, Any], *, is_open: bool) -> dict[str, Any]:

@@ -2,8 +2,9 @@
 asked and answered, notes, holds and staff access.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from users.models import (
     AccessKind,
     AccessRecord,
     CaseNote,
+    Hold,
     Proposal,
     ProposalState,
     Requirement,
@@ -86,13 +88,6 @@ class Timeline(NamedTuple):
 def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> Timeline:
     """Return the latest `count` entries that the reader may see."""
     sees_identity, sees_history = reader.has_perm(IDENTITY_PERMISSION), reader.has_perm(HISTORY_PERMISSION)
-
-    def decision(change: StatusChange) -> Entry:
-        entry = _decision(change)
-        if change.basis is None:
-            return entry
-        return entry._replace(basis=display(change.basis, sees_identity=sees_identity, sees_history=sees_history))
-
     sources = [
         _profile_changes(user, count, sees_identity=sees_identity)
         if sees_history
@@ -100,15 +95,19 @@ def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> Timeline:
     ]
     if reader.has_perm("users.view_statuschange"):
         decisions = user.status_changes.select_related("by", "proposal__by").order_by("-created_at", "-id")
-        sources.append(_source(decisions, count, decision))
+        sources.append(
+            _source(decisions, count, partial(_decision, sees_identity=sees_identity, sees_history=sees_history))
+        )
     if reader.has_perm("users.view_proposal"):
-        sources.append(_proposals(user, count))
+        proposals = user.proposals.select_related("by", "ended_by").order_by("-created_at")
+        sources.append(_source(proposals, count, _proposal))
     if reader.has_perm("users.view_requirement"):
         sources += _requirements(user, count)
     if reader.has_perm("users.view_casenote"):
         sources.append(_source(user.case_notes.select_related("staff").order_by("-id"), count, _note))
     if reader.has_perm(KEEP_RECORDS):
-        sources.append(_holds(user, count))
+        holds = user.holds.select_related("by", "release__by").order_by("-created_at", "-id")
+        sources.append(_source(holds, count, _hold))
     if reader.has_perm("users.claim_user") or reader.has_perm("users.view_accessrecord"):
         records = AccessRecord.objects.filter(user=user).select_related("staff").order_by("-id")
         accesses = _source(records, count * RECORDS_PER_ENTRY, _access)
@@ -139,10 +138,11 @@ def group_openings(entries: Sequence[Entry]) -> list[Entry]:
     return grouped
 
 
-def _source(rows: QuerySet[Any], count: int, entry: Callable[[Any], Entry]) -> Source:
+def _source(rows: QuerySet[Any], count: int, entries: Callable[[Any], Iterable[Entry]]) -> Source:
     """Read the first `count` rows, and one more to see whether there are more. rows: newest first."""
     read = list(rows[: count + 1])
-    return Source([entry(row) for row in read[:count]], read[count - 1].created_at if len(read) > count else None)
+    shown = [entry for row in read[:count] for entry in entries(row)]
+    return Source(shown, read[count - 1].created_at if len(read) > count else None)
 
 
 def _profile_changes(user: User, count: int, *, sees_identity: bool) -> Source:
@@ -168,47 +168,30 @@ def _origin(event: Any) -> tuple[str, str]:
     return made_by(event.pgh_context), made_through(event.pgh_context)
 
 
-def _decision(change: StatusChange) -> Entry:
+def _decision(change: StatusChange, *, sees_identity: bool, sees_history: bool) -> Iterator[Entry]:
     before, after = Status(change.from_status), Status(change.to_status)
-    title = _("%(from)s → %(to)s") % {"from": before.label, "to": after.label}
-    actor = "; ".join(people_of(change))
-    return Entry(
+    basis = change.basis
+    yield Entry(
         change.created_at,
         (2, change.pk),
         after.value,
-        title,
-        actor,
+        _("%(from)s → %(to)s") % {"from": before.label, "to": after.label},
+        "; ".join(people_of(change)),
         text=note_of(change),
         reason=label_of(change.reason_code),
+        basis=None if basis is None else display(basis, sees_identity=sees_identity, sees_history=sees_history),
     )
 
 
-def _proposals(user: User, count: int) -> Source:
+def _proposal(one: Proposal) -> Iterator[Entry]:
     """What was proposed, and what was declined: an approval is a decision, which has an entry of its own."""
-    rows = list(user.proposals.select_related("by", "ended_by").order_by("-created_at")[: count + 1])
-    entries = [
-        Entry(
-            one.created_at,
-            (5, 0),
-            "proposed",
-            _("Proposed: %(move)s") % {"move": f"{Status(one.from_status).label} → {Status(one.to_status).label}"},
-            one.by.get_username(),
-            text=note_of(one),
-            reason=label_of(one.reason_code),
-        )
-        for one in rows[:count]
-    ]
-    entries += [
-        Entry(one.ended_at, (6, 0), "declined", _("Proposal declined"), _decliner(one), text=one.note)
-        for one in rows[:count]
-        if one.state == ProposalState.DECLINED and one.ended_at
-    ]
-    return Source(entries, rows[count - 1].created_at if len(rows) > count else None)
-
-
-def _decliner(proposal: Proposal) -> str:
-    """Who declined; empty where an operator did, by disabling the proposer's account: the audit log names them."""
-    return proposal.ended_by.get_username() if proposal.ended_by else ""
+    move = _("Proposed: %(move)s") % {"move": f"{Status(one.from_status).label} → {Status(one.to_status).label}"}
+    by, reason = one.by.get_username(), label_of(one.reason_code)
+    yield Entry(one.created_at, (5, 0), "proposed", move, by, text=note_of(one), reason=reason)
+    if one.state == ProposalState.DECLINED and one.ended_at:
+        # Nobody where an operator did, by disabling the proposer's account: the audit log names them.
+        decliner = one.ended_by.get_username() if one.ended_by else ""
+        yield Entry(one.ended_at, (6, 0), "declined", _("Proposal declined"), decliner, text=one.note)
 
 
 def _requirements(user: User, count: int) -> list[Source]:
@@ -225,55 +208,45 @@ def _requirements(user: User, count: int) -> list[Source]:
     ]
 
 
-def _asked(one: Requirement) -> Entry:
+def _asked(one: Requirement) -> Iterator[Entry]:
     parts = [_("due %(when)s") % {"when": display_moment(one.due_at)}]
     if one.fields:
         parts.append(", ".join(str(LABELS[column]) for column in one.fields))
     title = _("Asked of the partner: %(code)s") % {"code": one.get_code_display()}
     actor = one.by.get_username()
-    return Entry(one.created_at, (7, 0), "asked", title, actor, text=one.message, reason=" · ".join(parts))
+    yield Entry(one.created_at, (7, 0), "asked", title, actor, text=one.message, reason=" · ".join(parts))
 
 
-def _answered(one: RequirementResponse) -> Entry:
+def _answered(one: RequirementResponse) -> Iterator[Entry]:
     title = _("The partner answered: %(code)s") % {"code": one.requirement.get_code_display()}
     reason = _("Note of the partner") if one.note else _("Answered by an update")
     actor, source = made_by(one.context), made_through(one.context)
-    return Entry(one.created_at, (8, one.pk), "answered", title, actor, source, text=one.note, reason=reason)
+    yield Entry(one.created_at, (8, one.pk), "answered", title, actor, source, text=one.note, reason=reason)
 
 
-def _closed(one: RequirementClosure) -> Entry:
+def _closed(one: RequirementClosure) -> Iterator[Entry]:
     title = _("Requirement closed: %(code)s") % {"code": one.requirement.get_code_display()}
     reason = ""
     if one.decision is not None:
         reason = _("By the decision: %(status)s") % {"status": Status(one.decision.to_status).label}
-    return Entry(
-        one.created_at, (9, 0), "requirementClosed", title, one.by.get_username(), text=one.note, reason=reason
-    )
+    yield Entry(one.created_at, (9, 0), "requirementClosed", title, one.by.get_username(), text=one.note, reason=reason)
 
 
-def _holds(user: User, count: int) -> Source:
-    """Holds on the user's records, and their releases."""
-    rows = list(user.holds.select_related("by", "release__by").order_by("-created_at", "-id")[: count + 1])
-    entries = [
-        Entry(one.created_at, (10, 0), "held", _("Records held"), one.by.get_username(), text=one.reason)
-        for one in rows[:count]
-    ]
-    entries += [
-        Entry(end.created_at, (11, 0), "holdReleased", _("Hold released"), end.by.get_username(), text=end.reason)
-        for one in rows[:count]
-        if (end := getattr(one, "release", None)) is not None
-    ]
-    return Source(entries, rows[count - 1].created_at if len(rows) > count else None)
+def _hold(one: Hold) -> Iterator[Entry]:
+    """A hold on the user's records, and its release."""
+    yield Entry(one.created_at, (10, 0), "held", _("Records held"), one.by.get_username(), text=one.reason)
+    if end := getattr(one, "release", None):
+        yield Entry(end.created_at, (11, 0), "holdReleased", _("Hold released"), end.by.get_username(), text=end.reason)
 
 
-def _note(note: CaseNote) -> Entry:
-    return Entry(note.created_at, (4, note.pk), "note", _("Note"), note.staff.get_username(), text=note.text)
+def _note(note: CaseNote) -> Iterator[Entry]:
+    yield Entry(note.created_at, (4, note.pk), "note", _("Note"), note.staff.get_username(), text=note.text)
 
 
-def _access(record: AccessRecord) -> Entry:
+def _access(record: AccessRecord) -> Iterator[Entry]:
     title, actor = str(AccessKind(record.kind).label), record.staff.get_username()
     source = _("request %(id)s") % {"id": record.request_id} if record.request_id else ""
-    return Entry(record.created_at, (3, record.pk), record.kind, title, actor, source, text=record.detail_text)
+    yield Entry(record.created_at, (3, record.pk), record.kind, title, actor, source, text=record.detail_text)
 
 
 _ICONS = {

@@ -11,11 +11,14 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import IO, Any
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from backoffice.exports.downloads import CHUNK_BYTES
-from backoffice.exports.records import AttachedFile, UnreadableFileError
 from core import evidence_key as keys
+from transactions.documents.downloads import DocumentError, file_chunks
+from transactions.documents.file_types import EXTENSIONS, UNKNOWN
+from transactions.models import Document
 from users.models import AccessRecord
 
 # All documents in one archive have at most so many bytes: within EXPORT_SECONDS, 0.6 MB a second.
@@ -94,36 +97,37 @@ class Attachments:
 
     def __init__(self, access: AccessRecord, *, is_for_person: bool = False) -> None:
         """is_for_person: has the files whatever the exporter may download."""
-        self.request_id = access.request_id
+        self._request_id = access.request_id
         self._may_download = is_for_person or access.staff.has_perm("transactions.download_document")
         self._left = MAX_FILES_BYTES
         self.of_documents = dict[str, Mapping[str, Any]]()
 
-    def files(self, documents: Iterable[AttachedFile]) -> Iterator[File]:
-        """Yield the files of these documents, if the exporter may download them.
+    def files(self, documents: QuerySet[Document]) -> Iterator[File]:
+        """Yield the files of these documents, the newest first, if the exporter may download them.
 
         A file that cannot be read is left out; one that fails later ends there.
         """
-        for file in documents if self._may_download else ():
-            if file.size_bytes > self._left:
-                self._add(file, None, TOO_LARGE)
+        newest_first = documents.order_by("-created_at", "-tiebreak")
+        for document in newest_first.iterator() if self._may_download else ():
+            if document.size_bytes > self._left:
+                self._add(document, None, TOO_LARGE)
                 continue
-            self._left -= file.size_bytes
-            chunks = file.chunks()
+            self._left -= document.size_bytes
             try:
-                first = next(chunks)
-            except UnreadableFileError as error:
-                self._add(file, None, error.code)
+                chunks = file_chunks(document, request_id=self._request_id)
+            except DocumentError as error:
+                self._add(document, None, error.problem.value)
                 continue
-            self._add(file, file.name, None)
-            yield file.name, self._whole(file, first, chunks)
+            extension = EXTENSIONS.get(document.content_type, EXTENSIONS[UNKNOWN])
+            name = f"documents/{document.document_id}{extension}"
+            self._add(document, name, None)
+            yield name, self._whole(document, name, chunks)
 
-    def _whole(self, file: AttachedFile, first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    def _whole(self, document: Document, name: str, chunks: Iterator[bytes]) -> Iterator[bytes]:
         try:
-            yield first
             yield from chunks
-        except UnreadableFileError as error:
-            self._add(file, file.name, error.code)
+        except DocumentError as error:
+            self._add(document, name, error.problem.value)
 
-    def _add(self, file: AttachedFile, name: str | None, fault: str | None) -> None:
-        self.of_documents[file.document_id] = {"file": name, "fileFault": fault}
+    def _add(self, document: Document, name: str | None, fault: str | None) -> None:
+        self.of_documents[str(document.document_id)] = {"file": name, "fileFault": fault}

@@ -30,7 +30,6 @@ from backoffice.exports.records import (
     USER,
     Record,
     conversion_records,
-    document_files,
     document_records,
     dump,
     records,
@@ -71,6 +70,7 @@ _REQUIREMENT = {
     "by": "by__username",
     "closedAt": "closure__created_at",
     "closedBy": "closure__by__username",
+    # The status that the decision led to.
     "closedByDecision": "closure__decision__to_status",
     "closingNote": "closure__note",
 }
@@ -110,7 +110,7 @@ def parts(attachments: Attachments | None = None) -> list[Part]:
     return [
         Part("statusChanges", _("Decisions"), _decisions, repeated=frozenset({"profile"})),
         Part("decidedOn", _("Decided on this"), decided_on, _SEEN_FOR),
-        Part("requirements", _("Asked of the partner"), _requirements, REQUIREMENT_WORDS),
+        Part("requirements", _("Asked of the partner"), partial(requirements, _REQUIREMENT), REQUIREMENT_WORDS),
         Part("requirementResponses", _("Answers of the partner"), answers, REQUIREMENT_WORDS),
         Part("holds", _("Holds"), lambda user: records(user.holds.order_by("created_at", "id"), _HOLD)),
         Part("notes", _("Notes"), lambda user: records(user.case_notes.order_by("id"), _NOTE)),
@@ -160,9 +160,9 @@ def _moves(user: User) -> Iterator[tuple[str, Record]]:
         status = event["status"]
 
 
-def _requirements(user: User) -> Iterator[Record]:
-    """Yield what the partner was asked, with its end; closedByDecision: the status that the decision led to."""
-    for record in records(user.requirements.order_by("created_at", "id"), _REQUIREMENT):
+def requirements(lookups: Mapping[str, str], user: User) -> Iterator[Record]:
+    """Yield what the partner was asked. lookups: of its record, with `fields`."""
+    for record in records(user.requirements.order_by("created_at", "id"), lookups):
         yield record | {"fields": [camel_case(column) for column in record["fields"]]}
 
 
@@ -222,7 +222,7 @@ def files_of(user_id: UUID, access: AccessRecord, attachments: Attachments) -> I
     user = User.objects.get(pk=user_id)
     [profile] = records(User.objects.filter(pk=user_id), USER)
     # First, so that the page can say which files are missing.
-    yield from attachments.files(document_files(user, attachments.request_id))
+    yield from attachments.files(user.documents.all())
     head = {
         "exportedAt": access.created_at,
         "exportedBy": access.staff.get_username(),

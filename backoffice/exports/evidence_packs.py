@@ -6,7 +6,6 @@ from typing import Any
 
 import structlog
 from django.db import InterfaceError, OperationalError, transaction
-from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.utils.translation import ngettext
 
@@ -24,11 +23,6 @@ MAX_USERS = 200
 _HEADINGS = ("name", "externalId", "userId", "partner", "mode", "status", "held", "folder", "files", "faults", "unread")
 # The end of a file that could not be read to its end, as of a list that is cut off.
 _CUT_OFF = b'\n{"error":"incomplete"}\n'
-
-
-def found(users: QuerySet[User]) -> list[User]:
-    """Return the users of a pack; one more than MAX_USERS where they are too many."""
-    return list(users.select_related("partner")[: MAX_USERS + 1])
 
 
 def archive(accesses: Sequence[AccessRecord], choice: str) -> Iterator[bytes]:

@@ -97,16 +97,12 @@ def _instant(value: datetime) -> str:
         return f"{display_moment(value, seconds=True)} ({date_format(utc, 'DATE_FORMAT')}, {utc:%H:%M:%S} UTC)"
 
 
-def _as_of(version: str) -> str:
-    """When the profile had last changed, of a version of the user (users.decisions.changes.version_of)."""
-    return _instant(datetime.fromisoformat(version.partition("/")[0]))
-
-
 _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "reasonCode": label_of,
     "sizeBytes": filesizeformat,
     "openSeconds": format_open_time,
-    "version": _as_of,
+    # When the profile had last changed (users.decisions.changes.version_of).
+    "version": lambda version: _instant(datetime.fromisoformat(version.partition("/")[0])),
     "file": lambda name: format_html('<a href="{}">{}</a>', name, name),
 }
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
@@ -145,10 +141,6 @@ def _in_words(value: Any, name: str, words: Words) -> str:
     return display_value("country" if name == "country" else "", value)
 
 
-def _flag(flag: Mapping[str, Any]) -> str:
-    return flag_in_words(flag)[0]
-
-
 def _changes(changes: Mapping[str, Any]) -> str:
     fields = changes["fields"].items()
     return ", ".join(labelled(heading(name), f"{text(old, name)} → {text(new, name)}") for name, (old, new) in fields)
@@ -161,4 +153,4 @@ def _mapping(value: Mapping[str, Any]) -> str:
 
 
 # The values of lists, by the list's name, are written like this; other values are those of changes.
-_LISTED: Mapping[str, Callable[[Any], str]] = {"riskFlags": _flag, "fields": heading}
+_LISTED: Mapping[str, Callable[[Any], str]] = {"riskFlags": lambda flag: flag_in_words(flag)[0], "fields": heading}

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from backoffice.exports import archives
 from backoffice.exports.archives import Attachments, File
-from backoffice.exports.evidence_pack import Part, answers, with_files, written
+from backoffice.exports.evidence_pack import Part, answers, requirements, with_files, written
 from backoffice.exports.evidence_words import REQUIREMENT_WORDS
 from backoffice.exports.records import (
     CONVERSION_WORDS,
@@ -23,13 +23,11 @@ from backoffice.exports.records import (
     SUBMITTED,
     Record,
     conversion_records,
-    issued_document_files,
     issued_document_records,
     records,
 )
 from staff.models import Staff
 from users.models import AccessKind, AccessRecord, User, UserEvent
-from users.models.columns import camel_case
 from users.models.statuses import Status, status_reason
 
 # The detail of its entry in the access log, by which the trail says what was exported.
@@ -55,7 +53,7 @@ def parts(attachments: Attachments | None = None) -> list[Part]:
     return [
         Part("statuses", _("Statuses"), _statuses),
         Part("profileChanges", _("Profile history"), _profile_changes),
-        Part("requirements", _("Asked of the partner"), _requirements, REQUIREMENT_WORDS),
+        Part("requirements", _("Asked of the partner"), partial(requirements, _REQUIREMENT), REQUIREMENT_WORDS),
         Part("requirementResponses", _("Answers of the partner"), _responses, REQUIREMENT_WORDS),
         Part("conversions", _("Conversions"), conversion_records, CONVERSION_WORDS),
         Part("documents", _("Documents"), partial(with_files, issued_document_records, attachments), DOCUMENT_WORDS),
@@ -80,7 +78,7 @@ def archive(user_id: UUID, access: AccessRecord, language: str) -> Iterator[byte
 def _files(user_id: UUID, access: AccessRecord) -> Iterator[File]:
     user = User.objects.get(pk=user_id)
     attachments = Attachments(access, is_for_person=True)
-    yield from attachments.files(issued_document_files(user, access.request_id))
+    yield from attachments.files(user.documents.filter(withdrawal=None))
     [about] = records(User.objects.filter(pk=user_id), _PROFILE | SUBMITTED)
     profile = about | {"status": user.status, "statusReason": status_reason(user.status, user.status_reason_code)}
     yield from written(
@@ -119,11 +117,6 @@ def _profile_changes(user: User) -> Iterator[Record]:
         if profile != before:
             yield {"at": event["at"], "change": "created" if before is None else "changed", **profile}
         before = profile
-
-
-def _requirements(user: User) -> Iterator[Record]:
-    for record in records(user.requirements.order_by("created_at", "id"), _REQUIREMENT):
-        yield record | {"fields": [camel_case(column) for column in record["fields"]]}
 
 
 def _responses(user: User) -> Iterator[Record]:

@@ -1,7 +1,6 @@
 """Rows of the database as records of an export, under the API's names; and a user's conversions and documents."""
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import orjson
@@ -15,9 +14,8 @@ from core.database import statements
 from core.formats.rfc_3339 import format_timestamp
 from partners.api.lists import MAX_LIMIT, KeysetList
 from transactions import queries
-from transactions.documents.downloads import DocumentError, DocumentProblem, file_chunks
-from transactions.documents.file_types import EXTENSIONS, UNKNOWN
-from transactions.models import Document, DocumentType, DocumentWithdrawal
+from transactions.documents.downloads import DocumentProblem
+from transactions.models import DocumentType, DocumentWithdrawal
 from users.models import User
 from users.models.columns import FIELD_NAMES
 
@@ -97,30 +95,13 @@ def dump(value: object) -> str:
     return orjson.dumps(value, default=str, option=orjson.OPT_UTC_Z).decode()
 
 
-# A user's conversions and documents, with the documents' files
+# A user's conversions and documents
 
 CONVERSION_WORDS: Words = {"type": {"conversion": _("Conversion")}}
 DOCUMENT_WORDS: Words = {
     "type": dict(DocumentType.choices),
     "fileFault": {**dict(DocumentProblem.choices), "too large": _("The files together exceed the limit of a pack")},
 }
-
-
-class UnreadableFileError(Exception):
-    """A file cannot be read whole. code: why, without anything personal."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
-
-
-class AttachedFile(NamedTuple):
-    """The file of a document. chunks: its bytes; raises UnreadableFileError."""
-
-    document_id: str
-    name: str
-    size_bytes: int
-    chunks: Callable[[], Iterator[bytes]]
 
 
 def _items(rows: KeysetList, user: User) -> Iterator[Record]:
@@ -156,30 +137,3 @@ def document_records(user: User) -> Iterator[Record]:
 def issued_document_records(user: User) -> Iterator[Record]:
     """The documents of a user that were not withdrawn, as the API represents them, newest first."""
     return _items(queries.DOCUMENTS, user)
-
-
-def document_files(user: User, request_id: str) -> Iterator[AttachedFile]:
-    """The files of all documents of a user, newest first; of those withdrawn too."""
-    return _files(user.documents.all(), request_id)
-
-
-def issued_document_files(user: User, request_id: str) -> Iterator[AttachedFile]:
-    """The files of the documents that were not withdrawn, newest first."""
-    return _files(user.documents.filter(withdrawal=None), request_id)
-
-
-def _files(documents: QuerySet[Document], request_id: str) -> Iterator[AttachedFile]:
-    for document in documents.order_by("-created_at", "-tiebreak").iterator():
-        yield AttachedFile(
-            document_id=str(document.document_id),
-            name=f"documents/{document.document_id}{EXTENSIONS.get(document.content_type, EXTENSIONS[UNKNOWN])}",
-            size_bytes=document.size_bytes,
-            chunks=partial(_file_chunks, document, request_id),
-        )
-
-
-def _file_chunks(document: Document, request_id: str) -> Iterator[bytes]:
-    try:
-        yield from file_chunks(document, request_id=request_id)
-    except DocumentError as error:
-        raise UnreadableFileError(error.problem.value) from None

@@ -9,6 +9,7 @@ from django.db.models import Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.html import format_html
 from unfold.enums import ActionVariant
 
 from backoffice.lists.bounded_lists import BackOfficeAdmin
@@ -165,6 +166,11 @@ def address_of(row: Model | type[Model]) -> str:
     """The address of a row's page, or of a model's list."""
     name = f"admin:{row._meta.app_label}_{row._meta.model_name}"  # noqa: SLF001 - Django's public name for it
     return reverse(f"{name}_changelist") if isinstance(row, type) else reverse(f"{name}_change", args=(row.pk,))
+
+
+def link(row: Model, text: object) -> str:
+    """A link to the row's page."""
+    return format_html('<a href="{}">{}</a>', address_of(row), text)
 
 
 def query_of(user: User) -> dict[str, str]:

@@ -155,7 +155,6 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         return super().get_queryset(request).select_related("partner").defer("digest", "encrypted_secret")
 
     def prepare_rows(self, request: HttpRequest, rows: list[ApiKey]) -> None:
-        """Load who revoked them."""
         load_revokers(rows)
 
     def matching(self, request: HttpRequest, term: str) -> Q:
@@ -179,7 +178,6 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         secrets=lambda key: ApiKey.objects.filter(partner=key.partner_id),
     )
     def rotate(self, act: Act) -> HttpResponse:
-        """Issue a key's successor and show it, with its secret, once."""
         return show_key(act, keys.rotate(act.row, overlap=timedelta(hours=act.form.cleaned_data["overlap_hours"])))
 
     @RowAction(
@@ -193,7 +191,6 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         is_possible=lambda key: key.revoked_at is None,
     )
     def revoke(self, act: Act) -> Any:
-        """Revoke a key at once."""
         keys.revoke(act.row)
         return _("%(prefix)s is revoked.") % {"prefix": act.row.prefix}
 

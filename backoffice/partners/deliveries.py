@@ -1,8 +1,9 @@
-"""The admin of deliveries to webhooks: a list by keyset, a page with the attempts, and a retry."""
+"""Deliveries to webhooks: their columns and the admin, with the attempts of each and a retry."""
 
 import uuid
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin, messages
@@ -14,23 +15,84 @@ from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
 from unfold.enums import ActionVariant
 
 from backoffice.actions import Act, RowAction
+from backoffice.lists.cells import badge, moment
 from backoffice.lists.filters import ChoiceFilter
-from backoffice.lists.pages import ReadOnlyAdmin, Table
-from backoffice.partners.webhook_columns import (
-    attempt_row,
-    delivery_state,
-    endpoint_link,
-    latest_result,
-    next_attempt,
-    partner_of,
-)
-from backoffice.partners.webhooks import MAY_RETRY
+from backoffice.lists.pages import ReadOnlyAdmin, Table, link
 from core.refusals import RefusedError
 from events.models import DeliveryState, EventType, WebhookDelivery
 from events.webhooks import deliveries
 
+MAY_RETRY = "events.change_webhookdelivery"
 # A page is reloaded while an attempt is due so soon, or was due so recently.
 AWAITED = timedelta(minutes=2)
+_BADGES = {
+    DeliveryState.PENDING: "warning",
+    DeliveryState.DELIVERED: "good",
+    DeliveryState.FAILED: "bad",
+    DeliveryState.SKIPPED: "off",
+}
+# The keys are the codes of events/webhooks/sending.py.
+_ERRORS: dict[str, Any] = {
+    "timeout": _("no response in time"),
+    "address": _("address not public, or URL not allowed"),
+    "dns": _("host name not resolved"),
+    "tlsExpired": _("certificate expired"),
+    "tlsName": _("certificate of another name"),
+    "tlsSelfSigned": _("self-signed certificate"),
+    "tlsIssuer": _("certificate of an unknown authority, or sent without its intermediate certificates"),
+    "tlsProtocol": _("TLS failed"),
+    "tls": _("certificate not valid"),
+    "protocol": _("invalid HTTP, or closed without a response"),
+    "connect": _("not connected"),
+    "secret": _("secret cannot be decrypted"),
+    "internal": _("internal error"),
+}
+
+
+@admin.display(description=_("webhook"))
+def endpoint_link(delivery: WebhookDelivery) -> str:
+    """A link to the webhook's page, by its host."""
+    return link(delivery.endpoint, delivery.endpoint)
+
+
+@admin.display(description=_("partner"))
+def partner_of(delivery: WebhookDelivery) -> str:
+    """The webhook's partner."""
+    return str(delivery.endpoint.partner)
+
+
+@admin.display(description=_("state"))
+def delivery_state(delivery: WebhookDelivery) -> str:
+    """The state as a badge."""
+    return badge(delivery.get_state_display(), _BADGES[DeliveryState(delivery.state)])
+
+
+@admin.display(description=_("latest result"))
+def latest_result(delivery: WebhookDelivery) -> Any:
+    """The status or error of the latest attempt."""
+    return result(delivery.attempts[-1]) if delivery.attempts else "–"
+
+
+@admin.display(description=_("next attempt"))
+def next_attempt(delivery: WebhookDelivery) -> str:
+    """When it is attempted next."""
+    return moment(delivery.next_attempt_at if delivery.state == DeliveryState.PENDING else None)
+
+
+def result(attempt: Mapping[str, Any]) -> Any:
+    """The HTTP status or the error of an attempt."""
+    if attempt.get("status"):
+        return f"HTTP {attempt['status']}"
+    code = attempt.get("error", "")
+    return _ERRORS.get(code, code)
+
+
+def attempt_row(attempt: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The time, result and duration of an attempt."""
+    at = attempt["at"]
+    with suppress(ValueError, OverflowError):
+        at = moment(datetime.fromisoformat(at))
+    return at, result(attempt), f"{attempt['milliseconds']} ms"
 
 
 class WebhookFilter(TextFilter):  # type: ignore[misc]
@@ -118,7 +180,6 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         is_possible=_may_retry,
     )
     def retry(self, act: Act) -> HttpResponse:
-        """Have the delivery attempted now."""
         try:
             count = deliveries.retry(endpoint=act.row.endpoint, delivery=act.row)
         except RefusedError:

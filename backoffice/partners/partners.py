@@ -15,7 +15,7 @@ from unfold.enums import ActionVariant
 
 from backoffice.actions import Act, issuing_action
 from backoffice.lists.cells import badge, moment
-from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
+from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows, link
 from backoffice.partners.api_keys import (
     MAY_ISSUE,
     IssueForm,
@@ -26,12 +26,11 @@ from backoffice.partners.api_keys import (
     show_key,
     state,
 )
-from backoffice.partners.webhook_columns import table_of
-from backoffice.partners.webhooks import AddWebhookForm, secrets_of_partner, show_webhook_secret
+from backoffice.partners.webhooks import AddWebhookForm, secrets_of_partner, show_webhook_secret, table_of
 from events.webhooks import endpoints
 from partners import request_log
 from partners.authentication import keys
-from partners.models import ApiKey, Partner, SandboxRequest, in_force
+from partners.models import Partner, SandboxRequest, in_force
 
 admin.site.index_title = _("Back office")
 admin.site.site_url = None
@@ -62,7 +61,6 @@ class PartnerAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("rate limit"))
     def limit(self, partner: Partner) -> str:
-        """The partner's own, or the default."""
         return partner.rate_limit or gettext("%(limit)s (default)") % {"limit": partner.effective_rate_limit}
 
     def get_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
@@ -107,10 +105,17 @@ class PartnerAdmin(ReadOnlyAdmin):
             _("API keys"),
             (_("prefix"), _("label"), _("state"), _("age"), _("last used at"), _("expires at")),
             [
-                (_link(key), key.label or "–", state(key), age(key), key.last_used_at or _("never"), expiry(key))
+                (
+                    link(key, key.prefix),
+                    key.label or "–",
+                    state(key),
+                    age(key),
+                    key.last_used_at or _("never"),
+                    expiry(key),
+                )
                 for key in newest
             ],
-            all_rows=reverse("admin:partners_apikey_changelist") + f"?partner__id__exact={obj.pk}",
+            all_rows=reverse("admin:partners_apikey_changelist", query={"partner__id__exact": obj.pk}),
         )
         if request.user.has_perm("events.view_webhookendpoint"):
             yield table_of(obj)
@@ -126,7 +131,6 @@ class PartnerAdmin(ReadOnlyAdmin):
         secrets=lambda partner: partner.api_keys.all(),
     )
     def issue(self, act: Act) -> HttpResponse:
-        """Issue a key and show it, with its secret, once."""
         return show_key(act, keys.issue(partner=act.row, **act.form.cleaned_data))
 
     @issuing_action(
@@ -139,12 +143,7 @@ class PartnerAdmin(ReadOnlyAdmin):
         secrets=lambda partner: secrets_of_partner(partner.pk),
     )
     def add_webhook(self, act: Act) -> HttpResponse:
-        """Add a webhook and show its secret once."""
         return show_webhook_secret(act, *endpoints.create_endpoint(partner=act.row, **act.form.cleaned_data))
-
-
-def _link(key: ApiKey) -> str:
-    return format_html('<a href="{}">{}</a>', reverse("admin:partners_apikey_change", args=(key.pk,)), key.prefix)
 
 
 def _requests_of(partner: Partner) -> Table:

@@ -1,4 +1,7 @@
-"""The admin of webhooks. A secret is shown once, where it is made; secrets and URL paths are in no message and log."""
+"""Webhooks: their columns and the admin.
+
+A secret is shown once, where it is made; secrets and URL paths are in no message and log.
+"""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -10,35 +13,77 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.html import format_html, format_html_join
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.enums import ActionVariant
 
 from backoffice.actions import Act, RowAction, issuing_action, show_once
 from backoffice.lists.bounded_lists import column_name
-from backoffice.lists.cells import moment
-from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
-from backoffice.partners.webhook_columns import (
-    delivery_state,
-    event_types,
-    last_success,
-    latest_result,
-    link,
-    next_attempt,
-    state,
-)
+from backoffice.lists.cells import badge, moment
+from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows, link
+from backoffice.partners.deliveries import MAY_RETRY, delivery_state, latest_result, next_attempt
 from events.models import EventType, WebhookDelivery, WebhookEndpoint, WebhookSecret
 from events.models.webhooks import MAX_URL_LENGTH
 from events.webhooks import deliveries, endpoints
+from partners.models import Partner
 from staff.login.reauthentication import FRESH_SECONDS
 
 MAX_OVERLAP_HOURS = endpoints.MAX_OVERLAP // timedelta(hours=1)
 MAY_CHANGE = "events.change_webhookendpoint"
-MAY_RETRY = "events.change_webhookdelivery"
 # The header has room for two.
 _LowerAction = partial(RowAction, permission=MAY_CHANGE, in_header=False)
 _TIMES = ("failing_since", "disabled_at", "removed_at")
+
+
+@admin.display(description=_("state"))
+def state(endpoint: WebhookEndpoint) -> Any:
+    """Whether events are sent to it, and why not."""
+    if endpoint.removed_at is not None:
+        return badge(_("removed"), "off")
+    if not endpoint.is_active:
+        reason = endpoint.get_disabled_reason_display()
+        return format_html('{} <span class="bo-below-name">{}</span>', badge(_("disabled"), "bad"), reason)
+    return (
+        badge(_("failing"), "warning") if endpoint.failing_since else badge(pgettext_lazy("webhook", "active"), "good")
+    )
+
+
+@admin.display(description=_("types"))
+def event_types(endpoint: WebhookEndpoint) -> Any:
+    """The types as on the wire."""
+    return format_html_join(", ", '<span class="bo-nowrap">{}</span>', ((one,) for one in endpoint.types)) or _("all")
+
+
+@admin.display(description=_("last success"))
+def last_success(endpoint: WebhookEndpoint) -> Any:
+    """When a delivery last succeeded."""
+    return moment(endpoint.last_success_at) if endpoint.last_success_at else _("never")
+
+
+def table_of(partner: Partner) -> Table:
+    """The partner's webhooks."""
+    return Table(
+        _("Webhooks"),
+        (_("webhook"), _("types"), _("state"), _("last success")),
+        [
+            (
+                format_html('{} <span class="bo-below-name">{}</span>', link(one, one), one.description),
+                event_types(one),
+                format_html("{} {}", state(one), _failing_since(one)),
+                last_success(one),
+            )
+            for one in endpoints.endpoints_of(partner)
+        ],
+        empty=_("None yet. Events can be read from the feed, too."),
+    )
+
+
+def _failing_since(endpoint: WebhookEndpoint) -> str:
+    if endpoint.failing_since is None:
+        return ""
+    return format_html('<span class="bo-below-name">{} {}</span>', _("failing since"), moment(endpoint.failing_since))
 
 
 class WebhookForm(forms.Form):
@@ -165,7 +210,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         version=endpoints.version_of,
     )
     def edit(self, act: Act) -> Any:
-        """Change URL, types and description."""
         # The rule compares the version again, under its lock.
         endpoints.change_endpoint(act.row, **act.form.cleaned_data, seen=act.version)
         return _("The webhook is changed.")
@@ -189,7 +233,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         is_possible=lambda endpoint: endpoint.is_active,
     )
     def retry(self, act: Act) -> Any:
-        """Have deliveries attempted now that failed, or wait for their next attempt."""
         return _("Deliveries that are attempted now: %(count)d.") % {"count": deliveries.retry(endpoint=act.row)}
 
     @issuing_action(
@@ -202,7 +245,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         secrets=lambda endpoint: secrets_of_partner(endpoint.partner_id),
     )
     def rotate(self, act: Act) -> HttpResponse:
-        """Make a new secret and show it once."""
         secret = endpoints.rotate_secret(act.row, timedelta(hours=act.form.cleaned_data["overlap_hours"]))
         return show_webhook_secret(act, act.row, secret)
 
@@ -213,7 +255,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         is_possible=lambda endpoint: endpoint.is_active,
     )
     def disable(self, act: Act) -> Any:
-        """Send it nothing until it is enabled."""
         endpoints.disable(act.row)
         return _("The webhook is disabled.")
 
@@ -224,7 +265,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         is_possible=lambda endpoint: not endpoint.is_active,
     )
     def enable(self, act: Act) -> Any:
-        """Send it events from now on."""
         endpoints.enable(act.row)
         return _("The webhook is enabled.")
 
@@ -236,7 +276,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         variant=ActionVariant.DANGER,
     )
     def remove(self, act: Act) -> Any:
-        """Send it nothing any more."""
         endpoints.remove(act.row)
         return _("The webhook is removed.")
 

@@ -137,7 +137,6 @@ class StaffAdmin(ReadOnlyAdmin):
     actions_detail = ("invite_again", "reset_second_factor", "end_sessions", "disable", "enable")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Staff]:
-        """Accounts with their roles."""
         accounts: QuerySet[Staff] = super().get_queryset(request).prefetch_related("groups")
         return accounts
 
@@ -248,7 +247,6 @@ class StaffAdmin(ReadOnlyAdmin):
         variant=ActionVariant.DANGER,
     )
     def reset_second_factor(self, act: Act) -> Any:
-        """For a lost one."""
         staff_access.reset_second_factor(**_given(act))
         return _("The second factor is reset: the person enrols a new one at the next sign-in.")
 
@@ -258,7 +256,6 @@ class StaffAdmin(ReadOnlyAdmin):
         note=_("The person is signed out in all browsers at once, and may sign in again."),
     )
     def end_sessions(self, act: Act) -> Any:
-        """Sign the person out everywhere."""
         staff_access.end_sessions(**_given(act))
         return _("All sessions have ended.")
 
@@ -269,7 +266,6 @@ class StaffAdmin(ReadOnlyAdmin):
         variant=ActionVariant.DANGER,
     )
     def disable(self, act: Act) -> Any:
-        """No further login."""
         staff_access.disable(**_given(act))
         return _("The account is disabled.")
 
@@ -280,7 +276,6 @@ class StaffAdmin(ReadOnlyAdmin):
         is_possible=lambda staff: not staff.is_active,
     )
     def enable(self, act: Act) -> Any:
-        """Let the person sign in again."""
         staff_access.enable(**_given(act))
         return _("The account is enabled.")
 
