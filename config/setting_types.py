@@ -126,8 +126,7 @@ def matching(pattern: str, message: str) -> Callable[[str], str]:
 
 # `.example.com` includes all names below it.
 host_name = matching(
-    rf"\.?{_HOST_NAME}|{_IPV6}",
-    "set it to host names without scheme, port and *, such as partners.example.com.",
+    rf"\.?{_HOST_NAME}|{_IPV6}", "set it to host names without scheme, port and *, such as partners.example.com."
 )
 
 

@@ -25,9 +25,7 @@ SECRETS_ENCRYPTION_KEYS: list[str] = env.list("SECRETS_ENCRYPTION_KEYS", cast=_s
 types.require(SECRETS_ENCRYPTION_KEYS, f"SECRETS_ENCRYPTION_KEYS: not set; {types.SET_SECRET}")
 # A leaked secret must not compromise what another one protects.
 types.require_different(
-    SECRET_KEY=[SECRET_KEY],
-    SECRETS_ENCRYPTION_KEYS=SECRETS_ENCRYPTION_KEYS,
-    SECRET_KEY_FALLBACKS=SECRET_KEY_FALLBACKS,
+    SECRET_KEY=[SECRET_KEY], SECRETS_ENCRYPTION_KEYS=SECRETS_ENCRYPTION_KEYS, SECRET_KEY_FALLBACKS=SECRET_KEY_FALLBACKS
 )
 
 # Signs evidence packs. None: they say that they are unsigned.
@@ -164,9 +162,9 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-            ],
+            ]
         },
-    },
+    }
 ]
 
 # Views declare the rest (partners/api/base.py).

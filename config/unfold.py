@@ -51,12 +51,7 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
             OVERVIEW,
             QUEUE,
             Link(_("Answered"), "mark_email_read", "admin:users_answereduser_changelist", "users.view_user"),
-            Link(
-                _("Waiting for the partner"),
-                "hourglass_top",
-                "admin:users_askeduser_changelist",
-                "users.view_user",
-            ),
+            Link(_("Waiting for the partner"), "hourglass_top", "admin:users_askeduser_changelist", "users.view_user"),
             Link(
                 _("Changed since the decision"),
                 "published_with_changes",
@@ -89,13 +84,7 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
             _list_of("events", "webhookdelivery", "outgoing_mail"),
         ),
     ),
-    (
-        _("Staff"),
-        (
-            _list_of("staff", "staff", "badge"),
-            _list_of("auth", "group", "admin_panel_settings"),
-        ),
-    ),
+    (_("Staff"), (_list_of("staff", "staff", "badge"), _list_of("auth", "group", "admin_panel_settings"))),
 )
 
 

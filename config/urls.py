@@ -78,10 +78,7 @@ api_urlpatterns = [
     path("v1/sandbox/users/<str:external_id>/documents", api_view(SimulatedDocuments)),
     path("v1/users/<str:external_id>/requirements/<str:requirement_id>/response", api_view(RequirementResponses)),
     path("v1/sandbox/users/<str:external_id>/requirements", api_view(SimulatedRequirements)),
-    path(
-        "v1/sandbox/users/<str:external_id>/requirements/<str:requirement_id>/close",
-        api_view(SimulatedClosing),
-    ),
+    path("v1/sandbox/users/<str:external_id>/requirements/<str:requirement_id>/close", api_view(SimulatedClosing)),
     path("v1/users", api_view(UserCollection)),
     path("v1/users/<str:external_id>", api_view(UserItem)),
     path("v1/sandbox/users/<str:external_id>/status", api_view(SimulatedStatus)),

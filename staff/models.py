@@ -60,7 +60,7 @@ class Staff(AbstractUser):
                 operation=pgtrigger.Update,
                 condition=pgtrigger.Condition("OLD.username IS DISTINCT FROM NEW.username"),
                 func=refuse("Decisions and the history name staff: a name does not change."),
-            ),
+            )
         ]
 
     def clean(self) -> None:

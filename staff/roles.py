@@ -32,12 +32,7 @@ DUTIES: dict[str, Any] = {
     "administrator": _("Invites staff, gives roles, resets second factors and disables accounts; sees no users."),
 }
 
-_USERS = {
-    "users.view_user",
-    "users.view_statuschange",
-    "transactions.view_conversion",
-    "transactions.view_document",
-}
+_USERS = {"users.view_user", "users.view_statuschange", "transactions.view_conversion", "transactions.view_document"}
 _IDENTITY = _USERS | {
     "users.view_identity",
     "users.view_userevent",

@@ -77,12 +77,7 @@ class UserRow(models.Model):
         Partner, models.PROTECT, verbose_name=_("partner"), related_name="+", db_index=False, db_constraint=False
     )
     user = models.ForeignKey(
-        User,
-        models.PROTECT,
-        verbose_name=_("user"),
-        related_name="%(class)ss",
-        db_index=False,
-        db_constraint=False,
+        User, models.PROTECT, verbose_name=_("user"), related_name="%(class)ss", db_index=False, db_constraint=False
     )
     # The user's, here too for the indexes of the lists of staff.
     is_sandbox = models.BooleanField(_("sandbox"), db_default=False, editable=False)

@@ -106,10 +106,7 @@ def text_rule(form: Form, field: str = "") -> Callable[[Any], str]:
 
 def side_rule(field: str) -> Callable[[Any], tuple[str, str]]:
     """A rule that returns the currency and the amount of `from` or `to`."""
-    rules = {
-        "currency": text_rule(CURRENCY, f"{field}.currency"),
-        "amount": text_rule(DECIMAL, f"{field}.amount"),
-    }
+    rules = {"currency": text_rule(CURRENCY, f"{field}.currency"), "amount": text_rule(DECIMAL, f"{field}.amount")}
 
     def rule(value: Any) -> tuple[str, str]:
         if not isinstance(value, JsonObject):
