@@ -131,7 +131,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "backoffice.middleware.ContentSecurityPolicyMiddleware",
     # Responds to /openapi.json and /docs/signing-vectors.json.
-    "config.description.DescriptionMiddleware",
+    "docs_site.urls.DescriptionMiddleware",
     # Static files, and the pages of /docs.
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -103,7 +103,6 @@ urlpatterns = [
     path("livez", livez),
     path("readyz", readyz),
     path("metrics", metrics),
-    path("", include("config.description")),
     path("", include("docs_site.urls")),
     # These replace the admin's own pages, which have no second factor.
     path("admin/account/", include("staff.urls")),

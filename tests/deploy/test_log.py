@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from config.description import openapi_json
+from docs_site.urls import openapi_json
 
 LOG = Path(settings.BASE_DIR) / "deploy" / "nginx" / "log.conf"
 LINE = re.compile(r"^ +~(?P<pattern>\S+) +(?P<route>/[^;]+);$", re.MULTILINE)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from config.description import openapi_json
 from docs_site.conf import changelog, example_files
+from docs_site.urls import openapi_json
 from events.management.commands.purge_expired import EVENTS_KEPT
 from partners.api import errors, idempotency
 from partners.api.json import MAX_BODY_BYTES

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from config.description import DESCRIPTION, openapi_json
+from docs_site.urls import DESCRIPTION, openapi_json
 from tests.examples.languages import ENVIRONMENT, ROOT, require, require_php_extension
 from tests.support.timeouts import WAIT_SECONDS
 

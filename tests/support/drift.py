@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 import jsonschema_rs
 
-from config.description import openapi_json
+from docs_site.urls import openapi_json
 
 Json = dict[str, Any]
 # Headers of HTTP itself, and of responses that are described by status only.

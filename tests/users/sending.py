@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from config.description import openapi_json
+from docs_site.urls import openapi_json
 from tests.support.client import Response
 from tests.support.responses import failing_fields
 from users.models import User
