@@ -2,6 +2,5 @@
 
 from backoffice.audit import audit_log  # noqa: F401
 from backoffice.partners import api_keys, deliveries, partners, webhooks  # noqa: F401
-from backoffice.queue import proposals, queue  # noqa: F401
 from backoffice.staff import staff_accounts  # noqa: F401
-from backoffice.users import records, transactions, users  # noqa: F401
+from backoffice.users import proposals, records, transactions, users  # noqa: F401

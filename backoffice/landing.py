@@ -25,7 +25,7 @@ from backoffice.lists.cells import labelled
 from backoffice.lists.pages import ASKED as ASKED_LIST
 from backoffice.lists.pages import DECISIONS, QUEUE
 from backoffice.lists.waiting_time import AgeState, limits
-from backoffice.users.user_filters import OVERDUE, TO_DECIDE
+from backoffice.users.filters import OVERDUE, TO_DECIDE
 from users.cases import claims
 from users.decisions import proposals
 from users.models import ASKED, Status, StatusChange, User

@@ -41,7 +41,7 @@ def _list_of(app: str, model: str, icon: str) -> Link:
 
 
 OVERVIEW = Link(_("Overview"), "monitoring", "backoffice_landing", "users.view_user")
-QUEUE = Link(_("Queue"), "inbox", "admin:users_queueduser_changelist", "users.view_user")
+QUEUE = Link(_("Queue"), "inbox", "admin:users_user_queue", "users.view_user")
 USERS = _list_of("users", "user", "group")
 SECOND_PERSON = Link(_("For a second person"), "group_add", "admin:users_proposal_changelist", "users.view_proposal")
 SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
@@ -50,12 +50,12 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
         (
             OVERVIEW,
             QUEUE,
-            Link(_("Answered"), "mark_email_read", "admin:users_answereduser_changelist", "users.view_user"),
-            Link(_("Waiting for the partner"), "hourglass_top", "admin:users_askeduser_changelist", "users.view_user"),
+            Link(_("Answered"), "mark_email_read", "admin:users_user_answered", "users.view_user"),
+            Link(_("Waiting for the partner"), "hourglass_top", "admin:users_user_asked", "users.view_user"),
             Link(
                 _("Changed since the decision"),
                 "published_with_changes",
-                "admin:users_changeduser_changelist",
+                "admin:users_user_changed",
                 "users.view_user",
             ),
             SECOND_PERSON,
@@ -90,18 +90,27 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     """Return the links that the user may follow, in Unfold's form, with the present page's marked active."""
-    groups = []
+    groups, active = [], _active_link(request.path)
     for title, links in SIDEBAR:
-        if items := [_item(link, request) for link in links if request.user.has_perm(link.permission)]:
+        if items := [
+            _item(link, request, is_active=link is active) for link in links if request.user.has_perm(link.permission)
+        ]:
             groups.append({"title": title, "items": items})
     return groups
 
 
-def _item(link: Link, request: HttpRequest) -> dict[str, Any]:
-    address = reverse(link.view)
+def _active_link(path: str) -> Link | None:
+    """Return the link of which a page is the page, or the closest above it."""
+    if path.startswith("/admin/cases/"):
+        return QUEUE
+    links = {reverse(link.view): link for _title, links in SIDEBAR for link in links}
     # All pages are below the overview's address.
-    is_active = request.path == address if link is OVERVIEW else request.path.startswith(address)
-    is_active = is_active or (link is QUEUE and request.path.startswith("/admin/cases/"))
+    above = [one for one, link in links.items() if path.startswith(one) and (link is not OVERVIEW or path == one)]
+    return links[max(above, key=len)] if above else None
+
+
+def _item(link: Link, request: HttpRequest, *, is_active: bool) -> dict[str, Any]:
+    address = reverse(link.view)
     if link is USERS and request.user.has_perm("users.decide_user"):
         address += "?status__exact=pendingCompliance"
     item = {"title": link.title, "icon": link.icon, "link": address, "active": is_active}

@@ -31,7 +31,7 @@ from backoffice.exports import downloads
 from backoffice.lists.cells import brief, icon_and_text, moment, short_id, user_link
 from backoffice.lists.filters import SinceFilter, UntilFilter
 from backoffice.lists.pages import ReadOnlyAdmin
-from backoffice.users.user_filters import users_found, warn_of_cut
+from backoffice.users.filters import users_found, warn_of_cut
 from core import audit
 from core.models import ActorKind, AuditEntry
 from events.models import WebhookEndpoint

@@ -68,7 +68,8 @@ class KeysetChangeList(ChangeList):
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str | Combinable]:
         """The order of the header that `?o=` names, or else the admin's; both are total."""
         self.order = self._order_of_header(request)
-        self.order_note = "" if self.order else self.model_admin.order_note
+        self.texts = self.model_admin.texts_of(request)
+        self.order_note = "" if self.order else self.texts.order_note
         if not self.order:
             self.params.pop(ORDER_VAR, None)
             self.order = [str(name) for name in super().get_ordering(request, queryset)]
@@ -249,12 +250,17 @@ class BackOfficeAdmin(_ModelAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
         return KeysetChangeList
 
+    def texts_of(self, request: HttpRequest) -> Any:
+        """What has `order_note`, `empty_title` and `empty_text` of the list."""
+        return self
+
     def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
         """Load what the columns show of all rows at once."""
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         """Only what the list's own filters send."""
-        return lookup in {name for one in self.list_filter for name in _lookups_of(one)}
+        filters = self.list_filter if request is None else self.get_list_filter(request)
+        return lookup in {name for one in filters for name in _lookups_of(one)}
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """The list; after a query that is invalid or takes too long, the bare list and a message.

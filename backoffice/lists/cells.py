@@ -1,8 +1,9 @@
 """The cells of lists and pages: people, texts, identifiers, badges, dates and times, and the origins of changes."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from itertools import groupby
 from typing import Any
 from uuid import UUID
 
@@ -10,9 +11,10 @@ from django.contrib import admin
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import DateTimeField, Model
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
 
+from users.decisions.risk_flags import RISK_FLAGS, Weight, visible_flags
 from users.models import User
 from users.profile.labels import display_moment
 
@@ -105,6 +107,29 @@ def _date_column(model: type[Model], name: Any) -> Any:
 
 # Cached, since Django compares columns by identity.
 date_column: Callable[[Any, Any], Any] = cache(_date_column)
+
+
+_WEIGHT_KINDS = {Weight.GRAVE: "bad", Weight.ORDINARY: "warning", Weight.HARMLESS: "off"}
+
+
+def display_flags(codes: Sequence[str]) -> str:
+    """The risk flags by name, below their weight in a word and a colour; empty without any."""
+    rows = [
+        (
+            badge(icon_and_text("flag", weight.label), _WEIGHT_KINDS[weight]),
+            "; ".join(str(kind.title) for kind in kinds),
+        )
+        for weight, kinds in groupby((RISK_FLAGS[code] for code in codes), lambda kind: kind.weight)
+    ]
+    return format_html('<div class="bo-flags">{}</div>', format_html_join("", "<p>{} {}</p>", rows)) if rows else ""
+
+
+def flag_legend(*, sees_identity: bool) -> list[tuple[str, str, Any]]:
+    """What the risk flags that a reader sees mean: the badge of the weight, the name, and the meaning."""
+    return [
+        (badge(kind.weight.label, _WEIGHT_KINDS[kind.weight]), str(kind.title), kind.meaning)
+        for kind in visible_flags(sees_identity=sees_identity)
+    ]
 
 
 # The origin of a change, from the context that core/database/history_context.py records with it

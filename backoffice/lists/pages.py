@@ -20,8 +20,8 @@ from users.models import User
 TABLE_ROWS = 50
 # The lists of users show real users unless this parameter of the query string asks for those of sandbox partners.
 MODE = "mode"
-QUEUE = "admin:users_queueduser_changelist"
-ASKED = "admin:users_askeduser_changelist"
+QUEUE = "admin:users_user_queue"
+ASKED = "admin:users_user_asked"
 DECISIONS = "admin:users_statuschange_changelist"
 _VIEW_AUDIT_LOG = "core.view_auditentry"
 

@@ -5,8 +5,12 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import models
+from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+
+from backoffice.lists.cells import badge, icon_and_text, moment
 
 # A case is due soon from this part of the target on.
 SOON = 0.75
@@ -19,6 +23,13 @@ class AgeState(models.TextChoices):
     IN_TIME = "time", gettext_lazy("In time")
     DUE_SOON = "soon", gettext_lazy("Due soon")
     LATE = "late", gettext_lazy("Late")
+
+
+_KINDS = {
+    AgeState.IN_TIME: ("good", "check_circle"),
+    AgeState.DUE_SOON: ("warning", "schedule"),
+    AgeState.LATE: ("bad", "error"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +46,15 @@ def age_of(since: datetime, *, now: datetime) -> Age:
     soon, late = limits(now)
     state = AgeState.LATE if since <= late else AgeState.DUE_SOON if since <= soon else AgeState.IN_TIME
     return Age(since, state, format_duration(now - since))
+
+
+def age_cell(since: datetime, *, is_due: bool = True) -> str:
+    """An age and its beginning. is_due: whether it is compared with the target."""
+    age = age_of(since, now=timezone.now())
+    kind, icon = _KINDS[age.state]
+    state = badge(icon_and_text(icon, age.state.label), kind) if is_due else ""
+    cell = '<div class="bo-age">{} <strong>{}</strong> <span>{}</span></div>'
+    return format_html(cell, state, age.text, moment(since))
 
 
 def limits(now: datetime) -> tuple[datetime, datetime]:

@@ -45,8 +45,8 @@ def breadcrumbs(context: RequestContext) -> list[dict[str, str]]:
 @register.simple_tag
 def status_choices(changelist: ChangeList) -> list[Any]:
     """The choices of the list's filter by status."""
-    status = next(one for one in changelist.filter_specs if isinstance(one, ChoicesFieldListFilter))
-    return list(status.choices(changelist))
+    specs = [one for one in changelist.filter_specs if isinstance(one, ChoicesFieldListFilter)]
+    return [choice for one in specs for choice in one.choices(changelist)]
 
 
 @register.inclusion_tag("backoffice/sandbox_band.html")

@@ -17,13 +17,15 @@ from backoffice.lists import cells
 from backoffice.lists.cells import badge, brief, case_link, moment, user_link
 from backoffice.lists.filters import CreatedSinceFilter, CreatedUntilFilter
 from backoffice.lists.pages import ReadOnlyAdmin
-from backoffice.users.decision_filters import (
+from backoffice.users.filters import (
     FlagFilter,
+    ModeFilter,
     OpenedFilter,
     ReasonFilter,
     ReviewerFilter,
+    mode_of,
+    users_found,
 )
-from backoffice.users.user_filters import ModeFilter, mode_of, users_found
 from staff.models import Staff
 from users.cases.search import find_exactly
 from users.decisions.changes import FieldChange, differences

@@ -28,7 +28,7 @@ from backoffice.exports.downloads import too_many_downloads
 from backoffice.lists.cells import badge, labelled, moment, user_link
 from backoffice.lists.filters import ChoiceFilter, CreatedSinceFilter, CreatedUntilFilter
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table
-from backoffice.users.user_filters import ModeFilter, mode_of, users_found
+from backoffice.users.filters import ModeFilter, mode_of, users_found
 from core.models import AuditEntry
 from core.streaming import STAFF, TooManyStreamsError
 from partners.models import Mode, Partner

@@ -1,38 +1,60 @@
-"""The list of all users."""
+"""The admin of users: their lists, what can be done with the selected ones, and users by pasted identifiers."""
 
 from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import RelatedDropdownFilter
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 from unfold.decorators import action
 
+from backoffice.access import request_id_of, staff_of
+from backoffice.actions import Act, EachAction
 from backoffice.exports.evidence_packs import MAX_USERS
-from backoffice.users.case_actions import STATUS_ORDER, CaseActionsAdmin
-from backoffice.users.user_filters import CountryFilter, ModeFilter, RiskFlagsFilter, StatusFilter
+from backoffice.exports.views import packs_page
+from backoffice.lists.cells import badge, date_column, display_flags, icon_and_text, moment, user_link
+from backoffice.lists.pages import ReadOnlyAdmin
+from backoffice.lists.waiting_time import age_cell
+from backoffice.users.filters import mode_of, sees_identity, warn_of_cut
+from backoffice.users.user_lists import ALL, HEAD, QUEUE_ORDER, WORK_LISTS, UserList, head_context, list_of
 from partners.models import Mode
-from users.cases.search import find_identified
-from users.models import User
+from users.cases import claims, search
+from users.decisions import compliance
+from users.decisions.risk_flags import risk_flag_codes
+from users.models import Claim, Status, User
 from users.records.erasures import erased_text
+
+_STATUS_KINDS = {
+    Status.PENDING_COMPLIANCE: "off",
+    Status.ACTIVE: "good",
+    Status.REJECTED: "bad",
+    Status.SUSPENDED: "warning",
+    Status.CLOSED: "bad",
+}
+MAX_SELECTED = 100
 
 
 class IdentifiersForm(forms.Form):
     """Identifiers, `users` whom they find, and those that are `missing`, with the text of who is erased."""
 
     identifiers = forms.CharField(
-        label=_("Identifiers"),
+        label=gettext_lazy("Identifiers"),
         widget=forms.Textarea({"rows": 12, "spellcheck": "false"}),
-        help_text=_("External IDs and user IDs, a line each."),
+        help_text=gettext_lazy("External IDs and user IDs, a line each."),
     )
-    mode = forms.ChoiceField(label=_("Mode"), choices=Mode.choices)
+    mode = forms.ChoiceField(label=gettext_lazy("Mode"), choices=Mode.choices)
 
     def clean(self) -> dict[str, Any]:
         """Find the users, as many as an evidence pack takes."""
@@ -40,42 +62,220 @@ class IdentifiersForm(forms.Form):
         lines = [line.strip() for line in cleaned.get("identifiers", "").splitlines()]
         identifiers = [*dict.fromkeys(filter(None, lines))]
         if len(identifiers) > MAX_USERS:
-            text = gettext("At most %(most)s at a time: these are %(count)s.")
+            text = _("At most %(most)s at a time: these are %(count)s.")
             self.add_error("identifiers", text % {"most": MAX_USERS, "count": len(identifiers)})
         elif identifiers and "mode" in cleaned:
-            self.users, missing = find_identified(identifiers, cleaned["mode"], MAX_USERS)
+            self.users, missing = search.find_identified(identifiers, cleaned["mode"], MAX_USERS)
             self.missing = {one: erased_text(erased) if erased else "" for one, erased in missing.items()}
             if len(self.users) > MAX_USERS:
-                text = gettext("They are of more than %(most)s users: paste fewer.")
+                text = _("They are of more than %(most)s users: paste fewer.")
                 self.add_error("identifiers", text % {"most": MAX_USERS})
         return cleaned
 
 
 @admin.register(User)
-class UserAdmin(CaseActionsAdmin):
-    """Users of every status."""
+class UserAdmin(ReadOnlyAdmin):
+    """The lists of backoffice/users/user_lists.py, each at its address; a name leads to the case."""
 
-    list_display = ("user", "status_badge", "waiting", "created_at")
-    list_filter = (
-        ("status", StatusFilter),
-        RiskFlagsFilter,
-        ("partner", RelatedDropdownFilter),
-        CountryFilter,
-        ModeFilter,
-    )
-    list_select_related = ("partner",)
-    list_before_template = "admin/users/user/statuses.html"
+    list_display = ALL.columns
+    list_display_links = None
+    list_filter = ALL.filters
+    list_select_related = ("partner", "claim__staff")
+    list_before_template = HEAD
+    ordering = ALL.ordering
+    actions: tuple[str, ...] = ("claim_selected", "release_selected", "export_selected")
     actions_list = ("identified",)
-    # The order of the index user_by_status.
-    ordering = ("status", *STATUS_ORDER)
-    order_note = _("by status, in each the longest first")
+    search_fields = ("id", "external_id", "email", "first_name", "last_name")
+    search_help_text = gettext_lazy("Name, email or its domain, external ID, user ID or birth date")
+    # An action is bounded, and on rows that the person has seen.
+    list_disable_select_all = True
+
+    def get_urls(self) -> list[URLPattern]:
+        """Django's, and one for each work list."""
+        view = self.admin_site.admin_view(self.changelist_view)
+        return [*(path(f"{name}/", view, name=f"users_user_{name}") for name in WORK_LISTS), *super().get_urls()]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        shown = list_of(request)
+        context = {"title": shown.title}
+        if shown is not ALL and request.method == "GET" and self.has_view_permission(request):
+            context |= head_context(request)
+        return super().changelist_view(request, context | (extra_context or {}))
+
+    def texts_of(self, request: HttpRequest) -> UserList:
+        return list_of(request)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).filter(list_of(request).condition)
+
+    def get_ordering(self, request: HttpRequest) -> Any:
+        return list_of(request).ordering
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        return [date_column(self.model, one) for one in list_of(request).columns]
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        return list_of(request).filters
 
     def index_orders(self, request: HttpRequest) -> Mapping[str, tuple[str, ...]]:
-        """By status, and by the time in it; among users of one status also by that order."""
+        """All users by status, and by the time in it; among users of one status also by that order."""
+        if list_of(request) is not ALL:
+            return {}
         columns = ("status_badge", "waiting") if request.GET.get("status__exact") else ("status_badge",)
-        return dict.fromkeys(columns, self.ordering)
+        return dict.fromkeys(columns, ALL.ordering)
 
-    @action(description=_("Paste identifiers …"), permissions=["view"], icon="content_paste")  # type: ignore[untyped-decorator]
+    def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Attach the codes of the risk flags, the claim and the possible buttons to each user, in one statement."""
+        if list_of(request) is ALL:
+            return
+        staff, sees = staff_of(request), sees_identity(request)
+        codes = risk_flag_codes(rows, sees_identity=sees) if rows else {}
+        for user in rows:
+            held: Claim | None = getattr(user, "claim", None)
+            user.held, user.flag_codes, user.has_all_flags = held, codes[user.pk], sees
+            user.is_mine = held is not None and held.staff_id == staff.pk
+            user.may = compliance.permitted_actions(user=user, claim=held, staff=staff)
+
+    @admin.display(description=gettext_lazy("user"))
+    def user(self, user: User) -> str:
+        return user_link(user)
+
+    @admin.display(description=gettext_lazy("status"), ordering="status")
+    def status_badge(self, user: User) -> str:
+        return badge(user.get_status_display(), _STATUS_KINDS[Status(user.status)])
+
+    @admin.display(description=gettext_lazy("waiting"), ordering="status_since")
+    def waiting(self, user: User) -> str:
+        """How long a case has waited for a decision, and whether that is too long; whether the partner has answered."""
+        if user.status != Status.PENDING_COMPLIANCE:
+            return "–"
+        if user.waiting_since is None:
+            return badge(_("Waiting for the partner"), "off")
+        return _answered_mark(user) + age_cell(user.waiting_since)
+
+    @admin.display(description=gettext_lazy("in this status"))
+    def in_status(self, user: Any) -> str:
+        """The time in this status; while a decision is due, the time that is compared with the target."""
+        since = user.waiting_since if user.status == Status.PENDING_COMPLIANCE else None
+        return _answered_mark(user) + age_cell(since or user.status_since, is_due=since is not None)
+
+    @admin.display(description=gettext_lazy("since the answer"))
+    def since_answer(self, user: Any) -> str:
+        """The age of the answer, which is compared with the target."""
+        return age_cell(user.waiting_since)
+
+    @admin.display(description=gettext_lazy("due"))
+    def due(self, user: Any) -> str:
+        """When the first answer is due, whether that has passed, and how many are missing."""
+        is_overdue = user.requirements_due_at < timezone.now()
+        mark = badge(icon_and_text("error", _("Overdue")), "bad") if is_overdue else ""
+        count = user.open_requirements
+        missing = ngettext("%(count)s open", "%(count)s open", count) % {"count": count}
+        cell = '<div class="bo-age">{} <strong>{}</strong> <span>{}</span></div>'
+        return format_html(cell, mark, moment(user.requirements_due_at), missing)
+
+    @admin.display(description=gettext_lazy("since the change"))
+    def since_change(self, user: Any) -> str:
+        return age_cell(user.identity_changed_at, is_due=False)
+
+    @admin.display(description=gettext_lazy("user"))
+    def user_and_status(self, user: Any) -> str:
+        return format_html("{} {}", self.user(user), self.status_badge(user))
+
+    @admin.display(description=gettext_lazy("province"))
+    def place(self, user: Any) -> str:
+        """The province, and the country where it is not Canada."""
+        return ", ".join(part for part in (user.province, user.country if user.country != "CA" else "") if part)
+
+    @admin.display(description=gettext_lazy("risk flags"))
+    def risk_flags(self, user: Any) -> str:
+        none = _("None") if user.has_all_flags else _("None that your role sees")
+        return display_flags(user.flag_codes) or format_html('<span class="bo-quiet">{}</span>', none)
+
+    @admin.display(description=gettext_lazy("claimed by"))
+    def claimed_by(self, user: Any) -> str:
+        if user.is_mine:
+            return format_html('<strong class="bo-mine">{}</strong>', _("You"))
+        return (
+            format_html('<span class="bo-quiet">{}</span>', _("Nobody")) if user.held is None else str(user.held.staff)
+        )
+
+    @admin.display(description="")
+    def buttons(self, user: Any) -> str:
+        """Buttons of backoffice/case/acts.py, in the form of the list's head."""
+        name = {"name": user.full_name}
+        texts = {
+            "claim": (_("Claim %(name)s") % name, _("Claim")),
+            "release": (_("Release %(name)s") % name, _("Release")),
+        }
+        button = '<button class="bo-button bo-plain" form="case-button" formaction="{}" aria-label="{}">{}</button>'
+        possible = [view for view in texts if user.may[view]]
+        urls = {view: reverse(f"backoffice_{view}", args=(user.pk,)) for view in possible}
+        return format_html_join(" ", button, ((urls[view], *texts[view]) for view in possible))
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """The users that match, and a warning where they are too many to examine."""
+        if not (term := search_term.strip()):
+            return queryset, False
+        mode, sees = mode_of(request), sees_identity(request)
+        if search.is_cut(term, mode, sees_identity=sees):
+            warn_of_cut(request, search.MAX_PREFIX_MATCHES)
+        for erased in search.find_erased(term):
+            messages.info(request, f"{erased.pk}: {erased_text(erased)}")
+        return queryset.filter(search.matches(term, mode, sees_identity=sees)), False
+
+    def has_claim_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm(claims.PERMISSION)
+
+    @EachAction(
+        title=gettext_lazy("Claim"),
+        permission="claim",
+        done=lambda count: ngettext("%(count)s case is yours.", "%(count)s cases are yours.", count) % {"count": count},
+    )
+    def claim_selected(self, act: Act) -> None:
+        """Claim each selected case that is free."""
+        claims.claim(user=act.row, staff=act.staff, request_id=request_id_of(act.request))
+
+    @EachAction(
+        title=gettext_lazy("Release"),
+        permission="claim",
+        done=lambda count: ngettext("%(count)s case is free.", "%(count)s cases are free.", count) % {"count": count},
+    )
+    def release_selected(self, act: Act) -> None:
+        """Release each selected case that the person may release."""
+        claims.release(user=act.row, staff=act.staff, request_id=request_id_of(act.request))
+
+    def has_export_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("users.export_user")
+
+    @admin.action(description=gettext_lazy("Evidence packs …"), permissions=["export"])
+    def export_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> HttpResponse | None:
+        """Show of which users the packs will be."""
+        users = self.selected(request)
+        return (
+            packs_page(request, users, _("Chosen from a list"), back=request.get_full_path(), is_chosen=True)
+            if users
+            else None
+        )
+
+    def selected(self, request: HttpRequest) -> list[User]:
+        """The selected users; none, and a message, where they are more than an action takes.
+
+        They include those whom a colleague has decided since the list was loaded: Django's queryset has waiting cases
+        alone, and the rules say what became of the others.
+        """
+        chosen = User.objects.filter(pk__in=request.POST.getlist(ACTION_CHECKBOX_NAME))
+        users = list(chosen.select_related("partner").order_by(*QUEUE_ORDER)[: MAX_SELECTED + 1])
+        if len(users) <= MAX_SELECTED:
+            return users
+        number = len(request.POST.getlist(ACTION_CHECKBOX_NAME))
+        text = _("At most %(most)s at a time: %(chosen)s are chosen.")
+        messages.error(request, text % {"most": MAX_SELECTED, "chosen": number})
+        return []
+
+    @action(description=gettext_lazy("Paste identifiers …"), permissions=["view"], icon="content_paste")  # type: ignore[untyped-decorator]
     def identified(self, request: HttpRequest) -> HttpResponse:
         """The users of pasted identifiers, by a POST: an externalId may be an e-mail address, which no URL has."""
         form = IdentifiersForm(request.POST if request.method == "POST" else None)
@@ -93,3 +293,11 @@ class UserAdmin(CaseActionsAdmin):
             return redirect("backoffice_case", UUID(object_id))
         except ValueError:
             raise Http404 from None
+
+
+def _answered_mark(user: User) -> SafeString:
+    """The mark of a user whose partner has answered; empty for others."""
+    if not user.is_answered:
+        return SafeString()
+    mark = badge(icon_and_text("mark_email_read", _("Answered")), "good")
+    return format_html('<div class="bo-answered">{}</div>', mark)

@@ -46,7 +46,7 @@ def test_the_login_is_in_french() -> None:
 
 
 def test_the_queue_is_in_french(user: User) -> None:
-    page = french(client_as("reviewer"), "/admin/users/queueduser/")
+    page = french(client_as("reviewer"), "/admin/users/user/queue/")
     assert holds(page, "File d’attente", "Dossier suivant", "Prendre en charge", "Dans les délais", "Filtres")
     for text in ("Next case", "Claimed by", "In time", "Waiting for a decision", "Pending compliance"):
         assert text not in page
@@ -106,13 +106,13 @@ def test_compliance_refuses_in_the_readers_language(language: str, refusal: str,
 
 def test_the_language_chosen_is_kept_in_a_cookie(user: User) -> None:
     reviewer = client_as("reviewer")
-    assert holds(english(reviewer, "/admin/users/queueduser/"), 'action="/admin/language/"', "français")
-    response = reviewer.post("/admin/language/", {"language": "fr", "next": "/admin/users/queueduser/"})
-    assert (response.status_code, response.headers["Location"]) == (302, "/admin/users/queueduser/")
+    assert holds(english(reviewer, "/admin/users/user/queue/"), 'action="/admin/language/"', "français")
+    response = reviewer.post("/admin/language/", {"language": "fr", "next": "/admin/users/user/queue/"})
+    assert (response.status_code, response.headers["Location"]) == (302, "/admin/users/user/queue/")
     cookie = reviewer.cookies["django_language"]
     assert (cookie.value, cookie["samesite"], bool(cookie["httponly"])) == ("fr", "Lax", True)
     assert "File d’attente" in unescape(
-        reviewer.get("/admin/users/queueduser/", headers={"Accept-Language": "en"}).content.decode()
+        reviewer.get("/admin/users/user/queue/", headers={"Accept-Language": "en"}).content.decode()
     )
 
 

@@ -53,7 +53,7 @@ def window_title(page: str) -> str:
 @pytest.mark.parametrize("language", ["en", "fr"])
 def test_each_page_has_its_name_in_the_sidebar_as_heading_and_title(language: str, db: None) -> None:
     client = client_as("superuser")
-    names = sidebar(page_of(client, "/admin/users/queueduser/", language))
+    names = sidebar(page_of(client, "/admin/users/user/queue/", language))
     assert len(names) >= 14
     assert len(set(names.values())) == len(names)
     for path, name in names.items():

@@ -50,7 +50,7 @@ def pages(user: User) -> list[str]:
     conversion = factories.ConversionFactory.create(user=user, created_at=WINTER)
     key = keys.issue(partner=user.partner, expires_at=SUMMER.replace(year=2090)).record
     return [
-        "/admin/users/queueduser/?q=" + user.external_id,
+        "/admin/users/user/queue/?q=" + user.external_id,
         f"/admin/cases/{user.pk}/",
         "/admin/users/user/",
         f"/admin/users/userevent/?q={user.pk}",
@@ -114,6 +114,6 @@ def test_form_input_is_in_that_time_zone(root: Client, partner: Partner) -> None
 
 def test_partners_are_answered_in_utc(api: PartnerClient, user: User, root: Client) -> None:
     factories.add_conversions(user, [WINTER])
-    text_of(root, "/admin/users/queueduser/")
+    text_of(root, "/admin/users/user/queue/")
     response = api.get(f"/v1/users/{user.external_id}/transactions").json()
     assert response["items"][0]["createdAt"] == "2026-01-15T17:30:00.000000Z"

@@ -170,7 +170,7 @@ def test_screenshots(
     page = new_page(color_scheme=scheme, viewport=size, reduced_motion="reduce", timezone_id="America/Toronto")
     page.goto("/admin/account/login/")
     take(page, "login")
-    login(page, "reviewer", path="/admin/users/queueduser/")
+    login(page, "reviewer", path="/admin/users/user/queue/")
     take(page, "queue")
     page.goto(f"/admin/cases/{world.pk}/")
     take(page, "case")

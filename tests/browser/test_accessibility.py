@@ -71,7 +71,7 @@ def test_queue_case_dialog_and_landing_page_have_no_serious_violation(
     open_page: Callable[..., Page], login: Callable[..., Staff], odd: User
 ) -> None:
     page = open_page()
-    login(page, "reviewer", path="/admin/users/queueduser/")
+    login(page, "reviewer", path="/admin/users/user/queue/")
     expect(page.get_by_role("heading", name="Queue")).to_be_visible()
     assert not accessibility_violations(page)
     page.locator("#changelist a", has_text="Filters").first.click()
@@ -92,9 +92,9 @@ def test_queue_and_case_on_a_phone_have_no_serious_violation(
     open_page: Callable[..., Page], login: Callable[..., Staff], odd: User
 ) -> None:
     page = open_page(viewport=PHONE)
-    login(page, "reviewer", path="/admin/users/queueduser/")
+    login(page, "reviewer", path="/admin/users/user/queue/")
     lists = (USERS, f"{USERS}?q=nobody", "/admin/users/userevent/")
-    for path in ("/admin/users/queueduser/", f"/admin/cases/{odd.pk}/", "/admin/", *lists):
+    for path in ("/admin/users/user/queue/", f"/admin/cases/{odd.pk}/", "/admin/", *lists):
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
         assert not accessibility_violations(page)
@@ -121,7 +121,7 @@ def test_a_row_of_a_list_is_a_short_card_on_a_phone(
 ) -> None:
     page = new_page(viewport=PHONE)
     login(page, "reviewer", path=USERS)
-    for path in (USERS, "/admin/users/userevent/", "/admin/users/queueduser/"):
+    for path in (USERS, "/admin/users/userevent/", "/admin/users/user/queue/"):
         page.goto(path)
         heights, flagged = (
             page.evaluate(f"[...document.querySelectorAll('{rows}')].map((row) => row.offsetHeight)")
@@ -144,8 +144,8 @@ def unbroken(register: Register, client: PartnerClient) -> User:
 
 
 LISTS = (
-    "/admin/users/queueduser/",
-    "/admin/users/changeduser/",
+    "/admin/users/user/queue/",
+    "/admin/users/user/changed/",
     USERS,
     "/admin/users/statuschange/",
     "/admin/users/userevent/",

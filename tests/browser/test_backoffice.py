@@ -99,7 +99,7 @@ def test_a_case_is_taken_in_the_queue_and_decided_by_keys(
     page: Page, login: Login, register: Register, client: PartnerClient
 ) -> None:
     user = register(firstName="Grace")
-    login(page, "reviewer", path="/admin/users/queueduser/")
+    login(page, "reviewer", path="/admin/users/user/queue/")
     expect(page.get_by_role("button", name="Next case")).to_be_visible()
     page.keyboard.press("n")
     page.wait_for_url(f"**{case_of(user)}")
@@ -150,7 +150,7 @@ def test_names_ids_and_partners_are_whole_and_other_texts_short(
         ), path
 
 
-CASE_LISTS = ("queueduser", "askeduser", "answereduser", "changeduser", "user")
+CASE_LISTS = ("user/queue", "user/asked", "user/answered", "user/changed", "user")
 LISTS_OF_USERS = (
     *(f"users/{name}" for name in (*CASE_LISTS, "statuschange", "userevent", "accessrecord")),
     "transactions/conversion",
@@ -247,7 +247,7 @@ def test_keys_claim_approve_and_lead_on_but_not_while_typing(
     press(page, "n")
     expect(page.get_by_text("You hold this case")).to_be_visible()
     press(page, "q")
-    page.wait_for_url("**/admin/users/queueduser/")
+    page.wait_for_url("**/admin/users/user/queue/")
 
 
 def test_keys_can_be_switched_off(page: Page, login: Login, register: Register) -> None:
@@ -324,7 +324,7 @@ def test_regions_that_scroll_are_named_in_the_language_of_the_page(page: Page, l
     login(page, "viewer")
     expect(page.get_by_role("region", name="scrollable content").first).to_be_attached()
     page.context.set_extra_http_headers({"Accept-Language": "fr"})
-    page.goto("/admin/users/queueduser/")
+    page.goto("/admin/users/user/queue/")
     expect(page.get_by_role("region", name="contenu défilant").first).to_be_attached()
     expect(page.get_by_role("region", name="scrollable content")).to_have_count(0)
 

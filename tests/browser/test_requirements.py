@@ -79,7 +79,7 @@ def test_ask_answer_approve(
     page.goto(case_of(user))
     ask_for_an_address(page, words)
     assert not accessibility_violations(page)
-    page.goto("/admin/users/askeduser/")
+    page.goto("/admin/users/user/asked/")
     expect(page.get_by_role("link", name=user.full_name)).to_be_visible()
 
     # The partner reads it and answers.
@@ -92,7 +92,7 @@ def test_ask_answer_approve(
     assert client.patch(path, answer).status == 200
 
     # Back in the queue, below the one who has waited longer.
-    page.goto("/admin/users/queueduser/")
+    page.goto("/admin/users/user/queue/")
     names = page.locator("#result_list tbody a[href*='/cases/']").all_inner_texts()
     assert names == [waiting.full_name, user.full_name]
     expect(page.locator("#result_list tbody tr").last).to_contain_text(words[ANSWERED])
@@ -122,7 +122,7 @@ def test_an_overdue_and_an_answered_one_on_a_phone(
     login(page, "reviewer")
     for path, said in (
         ("/admin/", "Waiting for the partner"),
-        ("/admin/users/askeduser/?due=overdue", "Overdue"),
+        ("/admin/users/user/asked/?due=overdue", "Overdue"),
         (case_of(user), "Overdue"),
     ):
         page.goto(path)

@@ -134,13 +134,13 @@ OFFICE_BROWSERS = 8
 
 @pytest.mark.django_db
 def test_fresh_browsers_of_one_office_get_all_that_their_pages_need(proxy: Proxy) -> None:
-    page = client_as("superuser").get("/admin/users/queueduser/").content.decode()
+    page = client_as("superuser").get("/admin/users/user/queue/").content.decode()
     files = re.findall(r'(?:src|href)="(/static/[^"]+)"', page)
     assert len(files) > 20
 
     def open_pages(_browser: int) -> Counter[int]:
         with proxy.connected() as connection:
-            targets = ["/admin/account/login/", "/admin/users/queueduser/", *files]
+            targets = ["/admin/account/login/", "/admin/users/user/queue/", *files]
             statuses = Counter(ask(connection, head("GET", target, {})).status for target in targets)
             statuses[ask(connection, head("POST", "/admin/account/login/", {}), method="POST").status] += 1
             return statuses

@@ -18,6 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from backoffice.lists import bounded_lists
+from backoffice.users.user_lists import WORK_LISTS
 from core.database import serving_role
 from partners.models import Mode, Partner
 from sandbox.simulations.decisions import simulate_decision
@@ -30,18 +31,19 @@ from tests.users.deciding import case_of, decide_url, decision
 from transactions.models import Conversion, Document
 from users.cases import claims
 from users.decisions.risk_flags import risk_flag_codes
-from users.models import AccessRecord, Claim, Proposal, QueuedUser, Status, StatusChange, User, UserEvent
+from users.models import AccessRecord, Claim, Proposal, Status, StatusChange, User, UserEvent
 from users.models.case import in_mode
 
 BAND, PARTNER_BAND = "Sandbox: this user is not real.", "Sandbox: the users of this partner are not real."
 
-# The models whose rows belong to users. Sandbox users have no proposals: their moves take one person.
-LISTS: dict[type, str] = {
+# The lists of models whose rows belong to users, and the work lists. Sandbox users have no proposals: their moves take
+# one person.
+LISTS: dict[Any, str] = {name: reverse(f"admin:users_user_{name}") for name in WORK_LISTS} | {
     model: reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     for model in admin.site._registry
     if model is not Proposal
     and (
-        issubclass(model, User)
+        model is User
         or any(field.related_model is User for field in model._meta.get_fields() if not field.auto_created)
     )
 }
@@ -122,7 +124,7 @@ def pack_of(client: Client, user: User) -> tuple[str, dict[str, Any]]:
         return archive.read("index.html").decode(), data
 
 
-def listed(client: Client, model: type, query: str = "") -> set[Any]:
+def listed(client: Client, model: Any, query: str = "") -> set[Any]:
     return {row.pk for row in client.get(LISTS[model] + query).context["cl"].result_list}
 
 
@@ -185,15 +187,15 @@ def test_sandbox_users_change_nothing_that_staff_see_and_real_ones_do(
     }
 
 
-@pytest.mark.parametrize("model", LISTS, ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", LISTS, ids=lambda model: getattr(model, "__name__", model))
 def test_sandbox_users_are_listed_where_they_are_asked_for(
-    model: type, client: Client, live: Rows, sandbox: Rows
+    model: Any, client: Client, live: Rows, sandbox: Rows
 ) -> None:
     real, unreal = (listed(client, model, query) for query in ("", "?mode=sandbox"))
     assert real
     assert unreal
     assert real.isdisjoint(unreal)
-    rows: Any = model._default_manager.filter(pk__in=unreal)  # type: ignore[attr-defined]
+    rows: Any = (model if isinstance(model, type) else User)._default_manager.filter(pk__in=unreal)  # type: ignore[attr-defined]
     assert set(in_mode(rows, Mode.SANDBOX)) == set(rows)
     assert listed(client, model, "?mode=odd") == real
     assert "Sandbox: these users are not real." in text_of(client.get(f"{LISTS[model]}?mode=sandbox"))
@@ -202,7 +204,7 @@ def test_sandbox_users_are_listed_where_they_are_asked_for(
 def test_a_search_finds_sandbox_users_where_they_are_asked_for(client: Client, live: Rows, sandbox: Rows) -> None:
     user = sandbox.waiting
     for term in ("same-id", "ada@example.com", str(user.pk)):
-        for model in (User, QueuedUser, UserEvent, AccessRecord):
+        for model in (User, "queue", UserEvent, AccessRecord):
             found = listed(client, model, f"?mode=sandbox&q={term}")
             assert found
             assert found.isdisjoint(listed(client, model, f"?q={term}"))
@@ -212,7 +214,7 @@ def test_a_search_finds_sandbox_users_where_they_are_asked_for(client: Client, l
 
 
 def test_the_tabs_count_what_the_list_is_of(client: Client, live: Rows, sandbox: Rows) -> None:
-    sandbox_tabs = client.get("/admin/users/queueduser/?mode=sandbox").context["tabs"]
+    sandbox_tabs = client.get("/admin/users/user/queue/?mode=sandbox").context["tabs"]
     assert [tab["count"] for tab in sandbox_tabs] == ["3", "1", "1", "1"]
     assert all(tab["url"].endswith("?mode=sandbox") for tab in sandbox_tabs)
 
@@ -246,7 +248,7 @@ def test_the_next_case_is_a_real_one(sandbox: Rows, staff: Staff, partner: Partn
 
 def test_ones_own_sandbox_cases_are_a_link_away(client: Client, live: Rows, sandbox: Rows) -> None:
     [link] = re.findall(
-        r'href="([^"]*claimed=me[^"]*)"', client.get("/admin/users/queueduser/?mode=sandbox").content.decode()
+        r'href="([^"]*claimed=me[^"]*)"', client.get("/admin/users/user/queue/?mode=sandbox").content.decode()
     )
     rows = client.get(unescape(link)).context["cl"].result_list
     assert {row.partner for row in rows} == {sandbox.partner}
@@ -267,7 +269,7 @@ def test_a_case_of_a_sandbox_user_can_be_claimed_and_decided(client: Client, san
 
 
 def test_a_case_of_a_sandbox_user_leads_to_no_real_one(client: Client, live: Rows, sandbox: Rows) -> None:
-    user, queue = sandbox.waiting, "/admin/users/queueduser/?mode=sandbox"
+    user, queue = sandbox.waiting, "/admin/users/user/queue/?mode=sandbox"
     page = client.get(case_of(user)).content.decode()
     assert f'href="{queue}"' in page
     assert "next case" not in page.lower()
@@ -382,7 +384,7 @@ def test_sandbox_rows_at_the_head_of_the_access_log_are_examined_in_parts(
 
 
 @pytest.mark.parametrize("mode", Mode)
-@pytest.mark.parametrize("model", LISTS, ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", LISTS, ids=lambda model: getattr(model, "__name__", model))
 def test_a_page_is_a_range_of_an_index_in_each_mode(
     model: Any, mode: Mode, client: Client, live: Rows, sandbox: Rows
 ) -> None:
@@ -398,7 +400,9 @@ def test_a_page_is_a_range_of_an_index_in_each_mode(
         assert not re.search(r"^\s*Filter:", plan, re.MULTILINE)
 
 
-@pytest.mark.parametrize("model", [StatusChange, UserEvent, Conversion, Document], ids=lambda model: model.__name__)
+@pytest.mark.parametrize(
+    "model", [StatusChange, UserEvent, Conversion, Document], ids=lambda model: getattr(model, "__name__", model)
+)
 def test_rows_of_the_other_mode_are_not_examined(
     model: Any, client: Client, live: Rows, sandbox: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:

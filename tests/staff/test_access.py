@@ -94,7 +94,7 @@ def test_a_disabled_account_is_signed_out_and_its_claims_return_to_the_queue(adm
         factories.ClaimFactory.create(staff=other),
     )
     act(administrator, "disable", staff)
-    assert where_to(client, "/admin/users/queueduser/") == "/admin/login/"
+    assert where_to(client, "/admin/users/user/queue/") == "/admin/login/"
     assert where_to(log_in(staff)[0]) == "/admin/login/"
     assert list(Claim.objects.all()) == [stays]
     released = AccessRecord.objects.get(user=claim.user, kind="released")

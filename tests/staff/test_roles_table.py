@@ -316,11 +316,11 @@ EDITED = {
 }
 
 TABLE: tuple[Page | Action, ...] = (
-    Page("Queue", at("/admin/users/queueduser/"), READERS),
-    Page("Queue: answered", at("/admin/users/answereduser/"), READERS),
-    Page("Queue: waiting for the partner", at("/admin/users/askeduser/"), READERS),
+    Page("Queue", at("/admin/users/user/queue/"), READERS),
+    Page("Queue: answered", at("/admin/users/user/answered/"), READERS),
+    Page("Queue: waiting for the partner", at("/admin/users/user/asked/"), READERS),
     Page("Case: what the partner is asked", at("/admin/cases/{w.requirement.user_id}/"), IDENTITY, (ASKED,)),
-    Page("Queue: changed since the decision", at("/admin/users/changeduser/"), READERS),
+    Page("Queue: changed since the decision", at("/admin/users/user/changed/"), READERS),
     Page("Case", at("/admin/cases/{w.user.pk}/"), READERS),
     Page("Case: birth date, address", at("/admin/cases/{w.user.pk}/"), IDENTITY, BIRTH_AND_ADDRESS),
     Action(
@@ -383,7 +383,7 @@ TABLE: tuple[Page | Action, ...] = (
     Action("Next case", at("/admin/cases/next/"), DECIDERS, is_done=is_claimed),
     *(
         row
-        for title, model in {"Queue": "users/queueduser", "Users": "users/user"}.items()
+        for title, model in {"Queue": "users/user/queue", "Users": "users/user"}.items()
         for row in (
             Action(f"{title}: claim the selected", rows_of(model), DECIDERS, selected("claim_selected"), is_claimed),
             Action(

@@ -193,62 +193,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='QueuedUser',
-            fields=[
-            ],
-            options={
-                'verbose_name': 'user',
-                'verbose_name_plural': 'users',
-                'proxy': True,
-                'default_permissions': (),
-                'indexes': [],
-                'constraints': [],
-            },
-            bases=('users.user',),
-        ),
-        migrations.CreateModel(
-            name='ChangedUser',
-            fields=[
-            ],
-            options={
-                'verbose_name': 'user',
-                'verbose_name_plural': 'users',
-                'proxy': True,
-                'default_permissions': (),
-                'indexes': [],
-                'constraints': [],
-            },
-            bases=('users.user',),
-        ),
-        migrations.CreateModel(
-            name='AnsweredUser',
-            fields=[
-            ],
-            options={
-                'verbose_name': 'user',
-                'verbose_name_plural': 'users',
-                'proxy': True,
-                'default_permissions': (),
-                'indexes': [],
-                'constraints': [],
-            },
-            bases=('users.user',),
-        ),
-        migrations.CreateModel(
-            name='AskedUser',
-            fields=[
-            ],
-            options={
-                'verbose_name': 'user',
-                'verbose_name_plural': 'users',
-                'proxy': True,
-                'default_permissions': (),
-                'indexes': [],
-                'constraints': [],
-            },
-            bases=('users.user',),
-        ),
-        migrations.CreateModel(
             name='Claim',
             fields=[
                 ('user', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='claim', serialize=False, to='users.user', verbose_name='user')),

@@ -4,13 +4,9 @@ from users.models.approvals import ApprovalRule, Condition, Proposal, ProposalSt
 from users.models.case import (
     AccessKind,
     AccessRecord,
-    AnsweredUser,
-    AskedUser,
     CaseNote,
-    ChangedUser,
     Claim,
     Page,
-    QueuedUser,
 )
 from users.models.erasing import Erasure, ErasureProposal, ErasureState, ProposedErasure
 from users.models.requirements import (
@@ -29,11 +25,8 @@ __all__ = (
     "ASKED",
     "AccessKind",
     "AccessRecord",
-    "AnsweredUser",
     "ApprovalRule",
-    "AskedUser",
     "CaseNote",
-    "ChangedUser",
     "Claim",
     "Condition",
     "Erasure",
@@ -45,7 +38,6 @@ __all__ = (
     "Proposal",
     "ProposalState",
     "ProposedErasure",
-    "QueuedUser",
     "Requirement",
     "RequirementClosure",
     "RequirementCode",

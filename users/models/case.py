@@ -1,4 +1,4 @@
-"""Cases: the lists of users who wait, claims, the access log; real users and those of sandbox partners."""
+"""Cases: claims, notes, the access log; real users and those of sandbox partners."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,42 +14,6 @@ from partners.models import Mode, Partner
 from staff.models import Staff
 from users.models.triggers import ACCESS_TRIGGERS, by_active_staff
 from users.models.user import User
-
-
-class _ListMeta:
-    # The admin has one page for each model: each list of users is one of a proxy, with the permissions of users.
-    proxy = True
-    default_permissions = ()
-    verbose_name = _("user")
-    verbose_name_plural = _("users")
-
-
-class QueuedUser(User):  # type: ignore[django-manager-missing]  # as of User
-    """A user who waits for a decision."""
-
-    class Meta(_ListMeta):
-        pass
-
-
-class ChangedUser(User):  # type: ignore[django-manager-missing]
-    """An active user whose name or birth date changed since the approval."""
-
-    class Meta(_ListMeta):
-        pass
-
-
-class AnsweredUser(User):  # type: ignore[django-manager-missing]
-    """A user whose partner has answered what compliance asked."""
-
-    class Meta(_ListMeta):
-        pass
-
-
-class AskedUser(User):  # type: ignore[django-manager-missing]
-    """A user who waits for an answer of the partner."""
-
-    class Meta(_ListMeta):
-        pass
 
 
 class Claim(models.Model):

@@ -250,8 +250,8 @@ def test_after_deciding_the_next_case_is_claimed_and_shown(user: User, create_us
 def test_after_the_last_case_the_queue_is_shown(user: User) -> None:
     client = client_as("reviewer")
     response = client.post(decide_url(user), decision(client, user, then="next"))
-    assert response.headers["Location"] == "/admin/users/queueduser/"
-    assert "There is no free case." in client.get("/admin/users/queueduser/").content.decode()
+    assert response.headers["Location"] == "/admin/users/user/queue/"
+    assert "There is no free case." in client.get("/admin/users/user/queue/").content.decode()
 
 
 def test_a_decision_that_meets_a_locked_user_can_be_sent_again(user: User, monkeypatch: pytest.MonkeyPatch) -> None:

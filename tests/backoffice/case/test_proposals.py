@@ -148,9 +148,7 @@ def test_the_next_case_is_not_one_that_waits_for_a_second_person(
     other = create_user(externalId="grace").json()["userId"]
     for staff in (first, second):
         response = client_of(staff).post(reverse("backoffice_next"))
-        expected = (
-            case_of(User.objects.get(pk=other)) if staff == first else reverse("admin:users_queueduser_changelist")
-        )
+        expected = case_of(User.objects.get(pk=other)) if staff == first else reverse("admin:users_user_queue")
         assert response["Location"] == expected
     User.objects.filter(pk=user.pk).update(city="Ottawa")
     assert client_of(second).post(reverse("backoffice_next"))["Location"] == case_of(user)
@@ -159,10 +157,10 @@ def test_the_next_case_is_not_one_that_waits_for_a_second_person(
 def test_the_queue_has_a_tab_of_what_waits_for_a_second_person(user: User, first: Staff) -> None:
     propose(first, user)
     client = client_of(first)
-    page = client.get(reverse("admin:users_queueduser_changelist")).content.decode()
+    page = client.get(reverse("admin:users_user_queue")).content.decode()
     assert re.search(r'href="/admin/users/proposal/"[^>]*>For a second person <span class="bo-badge">1</span>', page)
     listed = client.get("/admin/users/proposal/").content.decode()
-    assert re.search(r'href="/admin/users/queueduser/">Queue <span class="bo-badge">1</span>', listed)
+    assert re.search(r'href="/admin/users/user/queue/">Queue <span class="bo-badge">1</span>', listed)
     assert 'href="/admin/users/proposal/" aria-current="page">For a second person' in listed
     assert f"ada · {user.partner.name}</span>" in listed
 

@@ -546,7 +546,7 @@ def test_no_case_comes_back_to_who_may_not_claim_it_or_had_not(
     assert claims.holder(user) is None
 
 
-@pytest.mark.parametrize("path", ["answereduser", "askeduser"])
+@pytest.mark.parametrize("path", ["answered", "asked"])
 def test_the_lists_are_filtered_by_what_one_has_asked(
     path: str, reviewer: Staff, client: Client, create_user: Callable[..., Response]
 ) -> None:
@@ -555,12 +555,12 @@ def test_the_lists_are_filtered_by_what_one_has_asked(
         factories.RequirementFactory.create(user=one, by=by)
         for one, by in ((mine, reviewer), (other, factories.StaffFactory.create()))
     ]
-    if path == "answereduser":
+    if path == "answered":
         for one in asked:
             factories.answer(one)
     of_mine = factories.RequirementFactory.create(user=closed, by=reviewer)
     close_requirement(requirement_id=of_mine.pk, by=reviewer)
-    page = client.get(f"/admin/users/{path}/?asked=me").content.decode()
+    page = client.get(f"/admin/users/user/{path}/?asked=me").content.decode()
     assert [external_id for external_id in ("u-0", "u-1", "u-2") if f">{external_id} · " in page] == ["u-0"]
 
 

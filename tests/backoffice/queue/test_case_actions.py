@@ -10,7 +10,7 @@ from django.db import OperationalError
 from django.test import Client
 from psycopg.errors import LockNotAvailable
 
-from backoffice.users import case_actions
+from backoffice.users import users as user_admin
 from tests import factories
 from tests.support.client import Response
 from tests.support.staff import client_as, client_of
@@ -108,7 +108,7 @@ def test_a_user_who_is_being_changed_holds_up_no_other(make: Make, monkeypatch: 
 
 
 def test_more_than_the_bound_is_refused_as_a_whole(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(case_actions, "MAX_SELECTED", 1)
+    monkeypatch.setattr(user_admin, "MAX_SELECTED", 1)
     users, client = [make(), make()], client_as("reviewer")
     for action in ("claim_selected", "release_selected"):
         assert "At most 1 at a time: 2 are chosen." in act(client, action, *users)
@@ -136,7 +136,7 @@ def test_the_sidebar_leads_those_who_may_decide_to_the_users_who_wait(role: str,
     factories.decide(active, Status.ACTIVE)
     client = client_as(role)
     pending = f"{USERS}?status__exact=pendingCompliance"
-    page = text_of(client, "/admin/users/queueduser/")
+    page = text_of(client, "/admin/users/user/queue/")
     assert (f'href="{pending}"' in page) is (role in DECIDERS)
     assert (f'href="{USERS}"' in page) is (role not in DECIDERS)
     if role in DECIDERS:

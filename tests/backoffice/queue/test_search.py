@@ -96,7 +96,7 @@ def test_a_name_is_found_however_it_is_written(make: Make) -> None:
     assert results == {term: [f"id-{who}"] for term, who in FOUND}
 
 
-@pytest.mark.parametrize("path", ["/admin/users/user/", "/admin/users/queueduser/"])
+@pytest.mark.parametrize("path", ["/admin/users/user/", "/admin/users/user/queue/"])
 def test_a_name_is_found_exactly_as_the_page_shows_it(path: str, make: Make) -> None:
     users = [make(externalId=f"id-{who}", **names) for who, names in PEOPLE.items()]
     text = client_as("reviewer").get(path).content.decode()

@@ -11,7 +11,7 @@ from tests.support.staff import client_as
 from users.decisions.compliance import Decision, decide
 from users.models import Status
 
-LISTS = ("queueduser", "user", "userevent", "statuschange")
+LISTS = ("user/queue", "user", "userevent", "statuschange")
 
 
 @pytest.mark.parametrize(

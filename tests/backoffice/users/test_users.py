@@ -52,8 +52,8 @@ def test_filters_narrow_the_list(user: User, create_user: Callable[..., Response
 ODD = ("' OR 1=1 --%🦉\n", "{12345678-1234-5678-1234-567812345678}", "9" * 40, "-1")
 LISTS = (
     USERS,
-    "/admin/users/queueduser/",
-    "/admin/users/changeduser/",
+    "/admin/users/user/queue/",
+    "/admin/users/user/changed/",
     CHANGES,
     EVENTS,
     CONVERSIONS,

@@ -11,7 +11,7 @@ from tests.staff.login.test_login import LOGIN, PASSWORD
 
 pytestmark = pytest.mark.django_db
 
-PAGE = "/admin/users/queueduser/"
+PAGE = "/admin/users/user/queue/"
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.django_db
 
 LOGIN, CALLBACK = "/admin/account/company/login/", "/admin/account/company/callback/"
 CONFIRM = "/admin/account/company/confirm/"
-QUEUE = "/admin/users/queueduser/"
+QUEUE = "/admin/users/user/queue/"
 ADA = {"sub": "ada-1", "email": "ada@example.com", "email_verified": True, "amr": ["pwd", "mfa"]}
 COMPLIANCE = ADA | {"groups": ["everybody", "compliance"], "given_name": "Ada", "family_name": "Lovelace"}
 

@@ -14,9 +14,9 @@ from backoffice.actions import Act, EachAction
 from backoffice.case.acts import APPROVAL_FRESH_SECONDS
 from backoffice.lists.cells import user_link
 from backoffice.lists.pages import ReadOnlyAdmin
-from backoffice.queue import tabs
-from backoffice.users.case_actions import age_cell
+from backoffice.lists.waiting_time import age_cell
 from backoffice.users.records import reason_and_note
+from backoffice.users.user_lists import HEAD, head_context
 from users.decisions import compliance, proposals
 from users.models import Proposal, Status
 
@@ -31,7 +31,7 @@ class ProposalAdmin(ReadOnlyAdmin):
     list_display = ("waiting", "of_user", "move", "proposer", "reason_and_note")
     list_display_links = None
     list_select_related = ("by", "user__partner")
-    list_before_template = tabs.TEMPLATE
+    list_before_template = HEAD
     # The order of the index proposal_open.
     ordering = ("created_at", "id")
     order_note = _("longest first")
@@ -46,7 +46,7 @@ class ProposalAdmin(ReadOnlyAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         context: dict[str, Any] = {"title": self.list_title}
         if request.method == "GET" and self.has_view_permission(request):
-            context |= tabs.head_context(request, self)
+            context |= head_context(request)
         return super().changelist_view(request, context | (extra_context or {}))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:

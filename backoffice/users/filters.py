@@ -1,4 +1,4 @@
-"""The filters of the lists of users. is_indexed: see backoffice/lists/bounded_lists.py."""
+"""The filters of the lists of users and of what happened to them. is_indexed: see backoffice/lists/bounded_lists.py."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,13 +11,15 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import DropdownFilter, TextFilter
+from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter, TextFilter
 
+from backoffice.access import OVERSIGHT_PERMISSION
 from backoffice.lists.filters import ChoiceFilter
 from backoffice.lists.pages import MODE
 from backoffice.lists.waiting_time import AgeState, limits
 from partners.models import Mode
 from users.cases.search import MAX_USERS_OF_RECORDS, find_user_ids
+from users.decisions.reasons import REASONS
 from users.decisions.risk_flags import RISK_FLAGS, visible_flags, with_risk_flags
 from users.models import AccessRecord, Claim, Requirement, Status
 from users.models.case import in_mode
@@ -25,10 +27,11 @@ from users.models.columns import IDENTITY_PERMISSION
 
 ME, NOBODY = "me", "nobody"
 YES, NO = "yes", "no"
+NO_CODE, NO_FLAG = "none", "none"
+NOT_OPENED, ALONE = "no", "alone"
 OVERDUE, NOT_YET = "overdue", "later"
-_PENDING = Status.PENDING_COMPLIANCE
 # The users of the queue.
-TO_DECIDE = Q(status=_PENDING, waiting_since__isnull=False)
+TO_DECIDE = Q(status=Status.PENDING_COMPLIANCE, waiting_since__isnull=False)
 
 
 class CodeFilter(TextFilter):  # type: ignore[misc]
@@ -55,31 +58,6 @@ class StatusFilter(ChoicesFieldListFilter):
     """Filters by status, the second column of the index user_by_status; shown above the list."""
 
     is_indexed = True
-
-
-def has_all_statuses(request: HttpRequest) -> bool:
-    """Whether the queue lists users of all statuses: those of a search, and one's own cases."""
-    return bool(request.GET.get("q", "").strip()) or request.GET.get("claimed") == ME
-
-
-class QueueStatusFilter(DropdownFilter):  # type: ignore[misc]
-    """Filters by status; by default the users who need a decision, or all."""
-
-    title, parameter_name = _("status"), "status"
-    is_indexed = True
-
-    def __init__(self, request: HttpRequest, *args: Any) -> None:
-        self.default = "" if has_all_statuses(request) else _PENDING.value
-        self.all_option = ["", _("All") if not self.default else _PENDING.label]
-        super().__init__(request, *args)
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return [choice for choice in Status.choices if choice[0] != self.default]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if status := self.value():
-            return queryset.filter(status=status)
-        return queryset.filter(TO_DECIDE) if self.default else queryset
 
 
 def mode_of(request: HttpRequest) -> Mode:
@@ -209,3 +187,61 @@ class RiskFlagsFilter(ChoiceFilter):
             return users.exclude(flag_codes=[]) if wanted == YES else users.filter(flag_codes=[])
         seen = {kind.code: kind for kind in visible_flags(sees_identity=may)}
         return queryset.filter(seen[wanted].condition) if wanted in seen else queryset
+
+
+# Of decisions
+
+
+class ReviewerFilter(RelatedDropdownFilter):  # type: ignore[misc]
+    """By who decided; of two people, who approved."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.title = _("reviewer")
+
+
+class ReasonFilter(ChoiceFilter):
+    """By the code of the reason."""
+
+    title, parameter_name = _("reason"), "reason_code"
+    options = (
+        *{reason.code: reason.label for reasons in REASONS.values() for reason in reasons}.items(),
+        (NO_CODE, _("Without a reason code")),
+    )
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        code = self.value()
+        return queryset.filter(reason_code="" if code == NO_CODE else code) if code else queryset
+
+
+class FlagFilter(ChoiceFilter):
+    """By the risk flags that were kept with the decision, of those that the reader sees."""
+
+    title, parameter_name = _("risk flag"), "flag"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
+        seen = visible_flags(sees_identity=sees_identity(request))
+        return [*((kind.code, kind.title) for kind in seen), (NO_FLAG, _("Without risk flags"))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        flag = self.value()
+        if flag == NO_FLAG:
+            return queryset.filter(basis__riskFlags=[])
+        known = {code for code, _title in self.lookups(request, None)}
+        return queryset.filter(basis__riskFlags__contains=[{"code": flag}]) if flag in known else queryset
+
+
+class OpenedFilter(ChoiceFilter):
+    """By whether who decided had opened the case: not everybody sees it of others."""
+
+    title, parameter_name = _("case opened"), "opened"
+    options = ((NOT_OPENED, _("Not opened")), (ALONE, _("Not opened, by one person")))
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() not in {NOT_OPENED, ALONE}:
+            return queryset
+        # A decision without a basis is a simulated one.
+        unopened = queryset.filter(basis__isnull=False, basis__openSeconds=None)
+        if not request.user.has_perm(OVERSIGHT_PERMISSION):
+            unopened = unopened.filter(by=request.user.pk)
+        return unopened.filter(proposal=None) if self.value() == ALONE else unopened

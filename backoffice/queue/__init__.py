@@ -1,1 +1,0 @@
-"""The queue: lists of users who wait, and of proposals."""
