@@ -8,7 +8,7 @@ from uuid import UUID
 from django.contrib import admin
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -16,7 +16,6 @@ from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 
 from backoffice.audit.entries import (
     MAX_FOUND,
@@ -29,7 +28,7 @@ from backoffice.audit.entries import (
 )
 from backoffice.exports import downloads
 from backoffice.lists.cells import brief, icon_and_text, moment, short_id, user_link
-from backoffice.lists.filters import SinceFilter, UntilFilter
+from backoffice.lists.filters import ChoiceFilter, SinceFilter, UntilFilter, ValueFilter
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.users.filters import users_found, warn_of_cut
 from core import audit
@@ -45,60 +44,46 @@ _ICONS = {ActorKind.STAFF: "person", ActorKind.OPERATOR: "terminal", ActorKind.P
 _BY_ITSELF = _("The service, or somebody unknown")
 
 
-class ExactFilter(TextFilter):  # type: ignore[misc]
-    """An exact value of the column named by the parameter; each has an index that begins with it."""
+class _OfOneIndex:
+    """An index begins with each of `names`; beside one of those before it, a filter has none."""
 
-    is_indexed = True
+    parameter_name: Any
+    names = ("actor", "object", "externalId", "action")
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        value = (self.value() or "").strip()
-        return queryset.filter(**{self.parameter_name: value}) if value else queryset
+    def __init__(self, request: HttpRequest, *args: Any) -> None:
+        before = self.names[: self.names.index(self.parameter_name)]
+        self.is_indexed = not any(request.GET.get(name, "").strip() for name in before)
+        super().__init__(request, *args)  # type: ignore[call-arg]
 
 
-class ActorFilter(ExactFilter):
+class ActorFilter(_OfOneIndex, ValueFilter):
     """By who acted."""
 
     title, parameter_name = _("who: a username, an operator or a partner's slug"), "actor"
 
 
-class ObjectFilter(ExactFilter):
-    """By whom or what it was done to. Beside an actor it has no index."""
+class ObjectFilter(_OfOneIndex, ValueFilter):
+    """By whom or what it was done to."""
 
     title, parameter_name = _("whom: a username, slug, key's prefix or id"), "object"
 
-    def __init__(self, request: HttpRequest, *args: Any) -> None:
-        self.is_indexed = not request.GET.get("actor", "").strip()
-        super().__init__(request, *args)
 
-
-class ExternalIdFilter(ExactFilter):
-    """By the user whom it concerns, as partners name it. Beside an actor or an object it has no index."""
+class ExternalIdFilter(_OfOneIndex, ValueFilter):
+    """By the user whom it concerns, as partners name it."""
 
     title, parameter_name = _("user: the external ID"), "externalId"
 
-    def __init__(self, request: HttpRequest, *args: Any) -> None:
-        self.is_indexed = not (request.GET.get("actor", "") + request.GET.get("object", "")).strip()
-        super().__init__(request, *args)
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        value = (self.value() or "").strip()
-        return of_external_id(queryset, value) if value else queryset
+    def matching(self, request: HttpRequest, value: str) -> Q:
+        return of_external_id(value)
 
 
-class ActionFilter(DropdownFilter):  # type: ignore[misc]
-    """By what was done. Beside the others it has no index."""
+class ActionFilter(_OfOneIndex, ChoiceFilter):
+    """By what was done."""
 
     title, parameter_name = _("what"), "action"
 
-    def __init__(self, request: HttpRequest, *args: Any) -> None:
-        self.is_indexed = not any(request.GET.get(name, "").strip() for name in ("actor", "object", "externalId"))
-        super().__init__(request, *args)
-
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return sorted(((code, str(label)) for code, label in audit.ACTIONS.items()), key=lambda choice: choice[1])
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(action=self.value()) if self.value() else queryset
 
 
 @admin.register(AuditEntry)

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
+from django.db.models.lookups import Exact
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -114,9 +115,9 @@ def brief_detail(entry: AuditEntry, *, is_user_shown: bool) -> str:
     return "; ".join(detail_lines(AuditEntry(detail=detail)))
 
 
-def of_external_id(entries: QuerySet[AuditEntry], external_id: str) -> QuerySet[AuditEntry]:
-    """Those of these lines that concern a user of this externalId, of whatever partner."""
-    return entries.alias(external_id=EXTERNAL_ID).filter(external_id=external_id)
+def of_external_id(external_id: str) -> Q:
+    """The lines that concern a user of this externalId, of whatever partner."""
+    return Q(Exact(EXTERNAL_ID, external_id))
 
 
 def find(term: str, user_ids: Sequence[UUID]) -> tuple[list[int], bool]:
@@ -125,12 +126,13 @@ def find(term: str, user_ids: Sequence[UUID]) -> tuple[list[int], bool]:
     At most MAX_FOUND of each kind, each a range of an index; and whether there are more.
     """
     kinds = [
-        AuditEntry.objects.filter(actor=term),
-        AuditEntry.objects.filter(object=term),
-        of_external_id(AuditEntry.objects.all(), term),
-        AuditEntry.objects.filter(object__in=[str(pk) for pk in user_ids]),
+        Q(actor=term),
+        Q(object=term),
+        of_external_id(term),
+        Q(object__in=[str(pk) for pk in user_ids]),
     ]
-    found = [list(one.order_by("-at", "-id").values_list("pk", flat=True)[: MAX_FOUND + 1]) for one in kinds]
+    newest = AuditEntry.objects.order_by("-at", "-id").values_list("pk", flat=True)
+    found = [list(newest.filter(kind)[: MAX_FOUND + 1]) for kind in kinds]
     return [pk for ids in found for pk in ids[:MAX_FOUND]], any(len(ids) > MAX_FOUND for ids in found)
 
 
@@ -138,7 +140,7 @@ def newest_first_about(entries: QuerySet[AuditEntry], name: str) -> Iterator[Aud
     """Those of these lines whose object has this name, or that concern a user of this externalId."""
     # Two ranges of two indexes: for one condition the planner may read the whole log.
     of_object = entries.filter(object=name)
-    of_user = of_external_id(entries, name).filter(~Q(object=name))
+    of_user = entries.filter(of_external_id(name), ~Q(object=name))
     return heapq.merge(*map(newest_first, (of_object, of_user)), key=lambda entry: (entry.at, entry.pk), reverse=True)
 
 

@@ -7,16 +7,16 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin, messages
-from django.db.models import QuerySet
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
+from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.enums import ActionVariant
 
 from backoffice.actions import Act, RowAction
 from backoffice.lists.cells import badge, moment
-from backoffice.lists.filters import ChoiceFilter
+from backoffice.lists.filters import ChoiceFilter, ValueFilter
 from backoffice.lists.pages import ReadOnlyAdmin, Table, link
 from core.refusals import RefusedError
 from events.models import DeliveryState, EventType, WebhookDelivery
@@ -95,20 +95,17 @@ def attempt_row(attempt: Mapping[str, Any]) -> tuple[Any, ...]:
     return at, result(attempt), f"{attempt['milliseconds']} ms"
 
 
-class WebhookFilter(TextFilter):  # type: ignore[misc]
+class WebhookFilter(ValueFilter):
     """By webhookId."""
 
     title, parameter_name = _("webhookId"), "webhook"
     is_indexed = True
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        value = (self.value() or "").strip()
-        if not value:
-            return queryset
+    def matching(self, request: HttpRequest, value: str) -> Q:
         try:
-            return queryset.filter(endpoint=uuid.UUID(value))
+            return Q(endpoint=uuid.UUID(value))
         except ValueError:
-            return queryset.none()
+            return Q(pk__in=())
 
 
 class StateFilter(ChoiceFilter):

@@ -11,10 +11,10 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter, TextFilter
+from unfold.contrib.filters.admin import DropdownFilter, RelatedDropdownFilter
 
 from backoffice.access import OVERSIGHT_PERMISSION
-from backoffice.lists.filters import ChoiceFilter
+from backoffice.lists.filters import ChoiceFilter, ValueFilter
 from backoffice.lists.pages import MODE
 from backoffice.lists.waiting_time import AgeState, limits
 from partners.models import Mode
@@ -34,12 +34,11 @@ OVERDUE, NOT_YET = "overdue", "later"
 TO_DECIDE = Q(status=Status.PENDING_COMPLIANCE, waiting_since__isnull=False)
 
 
-class CodeFilter(TextFilter):  # type: ignore[misc]
-    """An exact code in any letter case, in the column named by the parameter."""
+class CodeFilter(ValueFilter):
+    """An exact code in any letter case."""
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        value = (self.value() or "").strip()
-        return queryset.filter(**{f"{self.parameter_name}__in": {value, value.upper()}}) if value else queryset
+    def matching(self, request: HttpRequest, value: str) -> Q:
+        return Q(**{f"{self.parameter_name}__in": {value, value.upper()}})
 
 
 class ProvinceFilter(CodeFilter):
@@ -109,14 +108,14 @@ class WaitingTimeFilter(ChoiceFilter):
     options = AgeState.choices
     is_indexed = True
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+    def matching(self, request: HttpRequest, value: str) -> Q:
         soon, late = limits(timezone.now())
-        ranges = {
+        ranges: dict[str, Q] = {
             AgeState.LATE: Q(waiting_since__lte=late),
             AgeState.DUE_SOON: Q(waiting_since__gt=late, waiting_since__lte=soon),
             AgeState.IN_TIME: Q(waiting_since__gt=soon),
         }
-        return queryset.filter(ranges.get(self.value(), Q()))
+        return ranges.get(value, Q())
 
 
 class DueFilter(ChoiceFilter):
@@ -126,10 +125,9 @@ class DueFilter(ChoiceFilter):
     options = ((OVERDUE, _("Overdue")), (NOT_YET, _("Not yet due")))
     is_indexed = True
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+    def matching(self, request: HttpRequest, value: str) -> Q:
         now = timezone.now()
-        due = {OVERDUE: Q(requirements_due_at__lt=now), NOT_YET: Q(requirements_due_at__gte=now)}
-        return queryset.filter(due.get(self.value(), Q()))
+        return {OVERDUE: Q(requirements_due_at__lt=now), NOT_YET: Q(requirements_due_at__gte=now)}.get(value, Q())
 
 
 class ClaimedFilter(ChoiceFilter):
@@ -143,10 +141,10 @@ class ClaimedFilter(ChoiceFilter):
         """One's own claims are few."""
         return bool(self.value() == ME)
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() == ME:
-            return queryset.filter(pk__in=Claim.objects.filter(staff=request.user.pk).values("user"))
-        return queryset.filter(claim__isnull=True) if self.value() == NOBODY else queryset
+    def matching(self, request: HttpRequest, value: str) -> Q:
+        if value == ME:
+            return Q(pk__in=Claim.objects.filter(staff=request.user.pk).values("user"))
+        return Q(claim__isnull=True) if value == NOBODY else Q()
 
 
 class AskedByFilter(ChoiceFilter):
@@ -156,11 +154,9 @@ class AskedByFilter(ChoiceFilter):
     options = ((ME, _("By me")),)
     is_indexed = True
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() != ME:
-            return queryset
+    def matching(self, request: HttpRequest, value: str) -> Q:
         asked = Requirement.objects.filter(by=request.user.pk, closed_at=None)
-        return queryset.filter(pk__in=asked.order_by().values("user"))
+        return Q(pk__in=asked.order_by().values("user")) if value == ME else Q()
 
 
 class RiskFlagsFilter(ChoiceFilter):
@@ -209,9 +205,8 @@ class ReasonFilter(ChoiceFilter):
         (NO_CODE, _("Without a reason code")),
     )
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        code = self.value()
-        return queryset.filter(reason_code="" if code == NO_CODE else code) if code else queryset
+    def matching(self, request: HttpRequest, value: str) -> Q:
+        return Q(reason_code="" if value == NO_CODE else value)
 
 
 class FlagFilter(ChoiceFilter):
@@ -223,12 +218,11 @@ class FlagFilter(ChoiceFilter):
         seen = visible_flags(sees_identity=sees_identity(request))
         return [*((kind.code, kind.title) for kind in seen), (NO_FLAG, _("Without risk flags"))]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        flag = self.value()
-        if flag == NO_FLAG:
-            return queryset.filter(basis__riskFlags=[])
-        known = {code for code, _title in self.lookups(request, None)}
-        return queryset.filter(basis__riskFlags__contains=[{"code": flag}]) if flag in known else queryset
+    def matching(self, request: HttpRequest, value: str) -> Q:
+        if value == NO_FLAG:
+            return Q(basis__riskFlags=[])
+        is_known = value in dict(self.lookups(request, None))
+        return Q(basis__riskFlags__contains=[{"code": value}]) if is_known else Q()
 
 
 class OpenedFilter(ChoiceFilter):
@@ -237,11 +231,11 @@ class OpenedFilter(ChoiceFilter):
     title, parameter_name = _("case opened"), "opened"
     options = ((NOT_OPENED, _("Not opened")), (ALONE, _("Not opened, by one person")))
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() not in {NOT_OPENED, ALONE}:
-            return queryset
+    def matching(self, request: HttpRequest, value: str) -> Q:
+        if value not in {NOT_OPENED, ALONE}:
+            return Q()
         # A decision without a basis is a simulated one.
-        unopened = queryset.filter(basis__isnull=False, basis__openSeconds=None)
+        unopened = Q(basis__isnull=False, basis__openSeconds=None)
         if not request.user.has_perm(OVERSIGHT_PERMISSION):
-            unopened = unopened.filter(by=request.user.pk)
-        return unopened.filter(proposal=None) if self.value() == ALONE else unopened
+            unopened &= Q(by=request.user.pk)
+        return unopened & Q(proposal=None) if value == ALONE else unopened

@@ -15,7 +15,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter, RelatedDropdownF
 from backoffice.access import record_access
 from backoffice.lists import cells
 from backoffice.lists.cells import badge, brief, case_link, moment, user_link
-from backoffice.lists.filters import CreatedSinceFilter, CreatedUntilFilter
+from backoffice.lists.filters import SinceFilter, UntilFilter
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.users.filters import (
     FlagFilter,
@@ -55,8 +55,8 @@ class StatusChangeAdmin(ReadOnlyAdmin):
 
     list_display = ("when", "of_user", "decision", "people", "reason_and_note")
     list_filter = (
-        CreatedSinceFilter,
-        CreatedUntilFilter,
+        SinceFilter,
+        UntilFilter,
         ("to_status", ChoicesDropdownFilter),
         ("partner", RelatedDropdownFilter),
         ("by", ReviewerFilter),
@@ -222,7 +222,7 @@ class AccessRecordAdmin(ReadOnlyAdmin):
     """Who opened, claimed or exported which user."""
 
     list_display = ("created_at", "kind", "staff", "of_user", "detail_text", "origin")
-    list_filter = (CreatedSinceFilter, CreatedUntilFilter, ("kind", ChoicesDropdownFilter), ModeFilter)
+    list_filter = (SinceFilter, UntilFilter, ("kind", ChoicesDropdownFilter), ModeFilter)
     list_select_related = ("staff", "user__partner")
     search_fields = ("user",)
     search_help_text = _("What finds a user, or a staff username in full")

@@ -26,7 +26,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from backoffice.access import record_access
 from backoffice.exports.downloads import too_many_downloads
 from backoffice.lists.cells import badge, labelled, moment, user_link
-from backoffice.lists.filters import ChoiceFilter, CreatedSinceFilter, CreatedUntilFilter
+from backoffice.lists.filters import ChoiceFilter, SinceFilter, UntilFilter, ValueFilter
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table
 from backoffice.users.filters import ModeFilter, mode_of, users_found
 from core.models import AuditEntry
@@ -46,15 +46,14 @@ SIDES = ("from", "to")
 MAY_DOWNLOAD = "transactions.download_document"
 
 
-class UserFilter(TextFilter):  # type: ignore[misc]
+class UserFilter(ValueFilter):
     """By what finds users: a name, an externalId and so on."""
 
     title, parameter_name = _("user"), "user"
     is_indexed = True
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        value = (self.value() or "").strip()
-        return queryset.filter(user__in=users_found(request, value)) if value else queryset
+    def matching(self, request: HttpRequest, value: str) -> Q:
+        return Q(user__in=users_found(request, value))
 
 
 class AmountForm(forms.Form):
@@ -133,9 +132,8 @@ class ConversionFlagFilter(ChoiceFilter):
     options = tuple((kind.code, kind.title) for kind in (InactiveConversion, Threshold))
     is_indexed = True
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        conditions = {kind.code: kind.about for kind in (InactiveConversion, Threshold)}
-        return queryset.filter(conditions.get(self.value(), Q()))
+    def matching(self, request: HttpRequest, value: str) -> Q:
+        return {kind.code: kind.about for kind in (InactiveConversion, Threshold)}.get(value, Q())
 
 
 class UserRowAdmin(ReadOnlyAdmin):
@@ -143,8 +141,8 @@ class UserRowAdmin(ReadOnlyAdmin):
 
     list_filter: ClassVar[tuple[Any, ...]] = (
         UserFilter,
-        CreatedSinceFilter,
-        CreatedUntilFilter,
+        SinceFilter,
+        UntilFilter,
         ("partner", RelatedDropdownFilter),
         ModeFilter,
     )
