@@ -1,4 +1,4 @@
-"""How the rows of each table end: with their user (users/sql/users_erase.sql), or as docs/security.md says."""
+"""How the rows of each table end: with their user (transactions/sql/erase.sql), or as docs/security.md says."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
-ERASED = re.findall(r"DELETE FROM (\w+)", (Path(settings.BASE_DIR) / "users" / "sql" / "users_erase.sql").read_text())
+ERASED = re.findall(r"DELETE FROM (\w+)", (Path(settings.BASE_DIR) / "transactions" / "sql" / "erase.sql").read_text())
 _REFERENCES = """
     WITH RECURSIVE of_users (name) AS (
         SELECT 'users_user'::regclass UNION

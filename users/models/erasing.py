@@ -1,7 +1,7 @@
 """Erasures: what the first of two people proposes and the second approves, and what is left of a user that was erased.
 
 Triggers hold it, whatever code writes: docs/operations.md, "Records". A row of Erasure, which the owner inserts, erases
-its user (users/sql/users_erase.sql); it is refused before the clock has run out, under a hold, and without an approved
+its user (transactions/sql/erase.sql); it is refused before the clock has run out, under a hold, and without an approved
 proposal that names the user.
 """
 
@@ -18,7 +18,10 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop, pgettext_lazy
 
 from core.audit import entry_trigger, insert_entry, register
-from core.database.triggers import IS_ERASING, FunctionTrigger, PermanentTrigger, append_only, json_object, refuse
+from core.database.triggers import IS_ERASING, PermanentTrigger, append_only, json_object, refuse
+from core.database.wire import wire_time
+from events.feed import outbox
+from events.models import EventType
 from partners.models import Partner
 from staff.models import Staff
 from users.models.retention import IS_HELD, LEAST_YEARS, due_at
@@ -38,8 +41,7 @@ IN_FORCE = f"""({{proposal}}.state = 'open' AND {{proposal}}.created_at > {_OPEN
 _PROPOSED = register("erasure.proposed", _("Erasure proposed"))
 _APPROVED = register("erasure.approved", _("Erasure approved"))
 _DECLINED = register("erasure.declined", _("Erasure declined"))
-# users/sql/users_erase.sql adds its line.
-register("user.erased", _("User erased"))
+_ERASED = register("user.erased", _("User erased"))
 
 PROPOSAL_TRIGGERS = [
     PermanentTrigger(
@@ -68,7 +70,7 @@ PROPOSAL_TRIGGERS = [
             ("ties", "record"),
         ],
         func=f"""
-            -- What people wrote about it ends with the first of its users (users/sql/users_erase.sql).
+            -- What people wrote about it ends with the first of its users (transactions/sql/erase.sql).
             IF {IS_ERASING} AND to_jsonb(OLD) - texts = to_jsonb(NEW) - texts THEN
                 RETURN NEW;
             END IF;
@@ -161,6 +163,28 @@ PROPOSED_TRIGGERS = [
     *append_only(),
 ]
 
+_EVENT = outbox.insert_entry(
+    EventType.USER_ERASED,
+    source="(SELECT erased.*) AS u",
+    partner="u.partner_id",
+    user="u.id",
+    data={"externalId": "u.external_id", "userId": "u.id"},
+)
+_ENTRY = insert_entry(
+    f"'{_ERASED}'",
+    object="NEW.user_id::text",
+    detail=json_object(
+        {
+            "partner": "(SELECT slug FROM partners_partner WHERE id = NEW.partner_id)",
+            "dueAt": wire_time("NEW.due_at"),
+            "proposedBy": "(SELECT username FROM staff_staff WHERE id = NEW.proposed_by_id)",
+            "approvedBy": "(SELECT username FROM staff_staff WHERE id = NEW.approved_by_id)",
+            "commonMaker": "(SELECT nullif(common_maker, '') FROM users_erasureproposal WHERE id = NEW.proposal_id)",
+            "rows": "counts",
+        }
+    ),
+)
+
 ERASURE_TRIGGERS = [
     PermanentTrigger(
         name="is_due",
@@ -196,7 +220,23 @@ ERASURE_TRIGGERS = [
             RETURN NEW;
         """,
     ),
-    FunctionTrigger(name="erases", when=pgtrigger.After, operation=pgtrigger.Insert, function="users_erase"),
+    PermanentTrigger(
+        name="erases",
+        when=pgtrigger.After,
+        operation=pgtrigger.Insert,
+        declare=[("erased", "users_user%ROWTYPE"), ("counts", "jsonb")],
+        # The app transactions defines `erase`. While `rows` is empty, the triggers that refuse DELETE let it pass
+        # (core/database/triggers.py): the row is in no other transaction then, and has its counts before the statement
+        # that inserted it ends.
+        func=f"""
+            SELECT * INTO erased FROM users_user WHERE id = NEW.user_id;
+            counts := erase(erased);
+            UPDATE users_erasure SET rows = counts WHERE user_id = NEW.user_id;
+            {_EVENT};
+            {_ENTRY};
+            RETURN NULL;
+        """,
+    ),
     PermanentTrigger(
         name="counted_once",
         when=pgtrigger.Before,
@@ -317,7 +357,7 @@ class ProposedErasure(models.Model):
 
 
 class Erasure(models.Model):
-    """What is left of a user: its insert by the owner erases the user, or is refused (users/sql/users_erase.sql).
+    """What is left of a user: its insert by the owner erases the user, or is refused (transactions/sql/erase.sql).
 
     Triggers set all but the user and the years: the partner, the proposal, its two people, the times and `rows`: how
     many there were of each table.

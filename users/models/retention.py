@@ -1,8 +1,4 @@
-"""The clock of a user's records, and holds: docs/operations.md, "Records".
-
-SQL here and in users/sql/users_erase.sql names tables of the apps above: what is erased is all that belongs to a user,
-whichever app has it.
-"""
+"""The clock of a user's records, and holds: docs/operations.md, "Records"."""
 
 import uuid
 
@@ -24,7 +20,6 @@ HOLD_REASON_LENGTH = 2000
 LEAST_YEARS = 5
 
 _ENDED = ", ".join(f"'{status.value}'" for status in ENDED_STATUSES)
-_NEWEST = "(SELECT created_at FROM {table} WHERE user_id = {user}.id ORDER BY created_at DESC LIMIT 1)"
 # SQL of whether a user is held.
 IS_HELD = """EXISTS (
     SELECT FROM users_hold hold WHERE hold.user_id = {user}.id
@@ -36,8 +31,8 @@ def due_at(user: str, years: str) -> str:
 
     user: the alias of users_user. years: SQL of a whole number. Calendar years, of UTC.
     """
-    newest = [_NEWEST.format(table=table, user=user) for table in ("transactions_conversion", "transactions_document")]
-    latest = f"greatest({user}.status_since, {', '.join(newest)})"
+    # The app transactions defines the function.
+    latest = f"greatest({user}.status_since, last_transaction_at({user}.id))"
     return f"""CASE WHEN {user}.status IN ({_ENDED}) AND NOT {user}.is_sandbox
         THEN (({latest} AT TIME ZONE 'UTC') + make_interval(years => {years}::integer)) AT TIME ZONE 'UTC' END"""
 

@@ -284,7 +284,7 @@ class StatusChange(models.Model):
                 name="status_change_by_day",
             ),
             *newest_of_each_mode("status_change", "created_at", "id"),
-            # The filter of decisions by flag; whose flags name a user who is erased (users/sql/users_erase.sql).
+            # The filter of decisions by flag; whose flags name a user who is erased (transactions/sql/erase.sql).
             GinIndex(OpClass(F("basis__riskFlags"), "jsonb_path_ops"), name="status_change_risk_flags"),
         )
         constraints = (

@@ -4,7 +4,7 @@ DECLARE
     present users_user%ROWTYPE;
     ends CONSTANT text[] := ARRAY['state', 'ended_by_id', 'ended_at', 'note'];
 BEGIN
-    -- The erasure of another user blanks its userId (users/sql/users_erase.sql).
+    -- The erasure of another user blanks its userId (transactions/sql/erase.sql).
     IF pg_trigger_depth() > 1 AND to_jsonb(OLD) - 'basis' = to_jsonb(NEW) - 'basis'
         AND is_erasing() THEN
         RETURN NEW;

@@ -1,23 +1,17 @@
--- The only function that erases a user: the trigger after the insert of a row of users_erasure, which the serving role
--- may not insert. The trigger before it has locked the user, and refused one that is not due, is held, or whose erasure
--- two people have not approved.
---
--- While `rows` is empty, the triggers that refuse DELETE let this function pass (core/database/triggers.py). The row is
--- in no other transaction then, and has its counts before the statement that inserted it ends.
-CREATE OR REPLACE FUNCTION users_erase() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+-- Deletes all that belongs to a user, and returns how many rows of each table there were. The trigger of users_erasure
+-- (users/models/erasing.py) alone calls it, after the one that locks the user, and refuses one that is not due, is held,
+-- or whose erasure two people have not approved. The triggers that refuse DELETE let it pass meanwhile (is_erasing).
+CREATE OR REPLACE FUNCTION erase(erased users_user) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 DECLARE
-    erased users_user%ROWTYPE;
     -- The identifiers by which the audit log names what is erased, as texts.
     ids text[];
     address text;
-    context jsonb;
     counts jsonb := '{}';
     named jsonb;
     n bigint;
     more bigint;
 BEGIN
-    SELECT * INTO erased FROM users_user WHERE id = NEW.user_id;
     -- Changes of deliveries lock their endpoints first, so that none is in a deadlock with another.
     PERFORM FROM events_webhookendpoint WHERE partner_id = erased.partner_id ORDER BY id FOR NO KEY UPDATE;
     ids := ARRAY(SELECT erased.id::text
@@ -159,25 +153,8 @@ BEGIN
      WHERE basis -> 'riskFlags' @> named;
     UPDATE users_proposal SET basis = replace(basis::text, to_json(erased.id)::text, 'null')::jsonb
      WHERE basis -> 'riskFlags' @> named;
-    SELECT jsonb_object_agg(name, value) INTO counts FROM jsonb_each(counts) AS each (name, value) WHERE value <> '0';
-    UPDATE users_erasure SET rows = counts WHERE user_id = NEW.user_id;
-    INSERT INTO events_outboxentry (partner_id, type, user_ids, data)
-    VALUES (erased.partner_id, 'user.erased', ARRAY[erased.id],
-            jsonb_build_object('externalId', erased.external_id, 'userId', erased.id));
-    context := coalesce(nullif(current_setting('pghistory.context_metadata', true), ''), '{}')::jsonb;
-    INSERT INTO core_auditentry (actor, actor_kind, action, object, detail)
-    VALUES (coalesce(context ->> 'operator', ''), CASE WHEN context ? 'operator' THEN 'operator' ELSE '' END,
-            'user.erased', NEW.user_id::text,
-            jsonb_strip_nulls(jsonb_build_object(
-                'command', context ->> 'command',
-                'partner', (SELECT slug FROM partners_partner WHERE id = NEW.partner_id),
-                'dueAt', to_char(NEW.due_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-                'proposedBy', (SELECT username FROM staff_staff WHERE id = NEW.proposed_by_id),
-                'approvedBy', (SELECT username FROM staff_staff WHERE id = NEW.approved_by_id),
-                'commonMaker', (
-                    SELECT nullif(common_maker, '') FROM users_erasureproposal WHERE id = NEW.proposal_id),
-                'rows', counts)));
-    RETURN NULL;
+
+    RETURN (SELECT jsonb_object_agg(name, value) FROM jsonb_each(counts) AS each (name, value) WHERE value <> '0');
 END
 $$;
-REVOKE ALL ON FUNCTION users_erase FROM PUBLIC;
+REVOKE ALL ON FUNCTION erase FROM PUBLIC;
