@@ -30,7 +30,7 @@ from users.cases import claims
 from users.decisions import proposals
 from users.models import ASKED, Status, StatusChange, User
 from users.models.case import live
-from users.records.retention import count_due
+from users.retention.clock import count_due
 
 DAYS = 30
 # An index alone counts so many within some 10 ms.

@@ -21,7 +21,7 @@ from django.views import defaults
 
 from core.database import errors
 from users.models import Erasure, User
-from users.records.erasures import erased_text
+from users.retention.erasures import erased_text
 
 # The value of Retry-After while the database cannot be reached.
 RETRY_SECONDS = 2
@@ -90,7 +90,7 @@ class ErasedUserMiddleware(MiddlewareMixin):
             erased = Erasure.objects.filter(pk=user_id).first()
             if erased is not None:
                 context = {**admin.site.each_context(request), "title": _("Erased"), "text": erased_text(erased)}
-                return render(request, "backoffice/records/erased.html", context, status=HTTPStatus.NOT_FOUND)
+                return render(request, "backoffice/retention/erased.html", context, status=HTTPStatus.NOT_FOUND)
         if is_gone:
             raise Http404 from exception
         return None

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, re_path
 
-from backoffice import records
+from backoffice import retention
 from backoffice.case import acts
 from backoffice.exports import views as exports
 from backoffice.exports.views import HISTORY_LISTS
@@ -35,11 +35,11 @@ urlpatterns: list[URLPattern] = [
     _page(f"{_CASE}copy/", exports.export_person_copy, "person_copy"),
     _page(f"{_CASE}hold/", acts.place_hold, "hold"),
     _page(f"{_CASE}hold/release/", acts.release_hold, "release_hold"),
-    _page("records/", records.records, "records"),
-    _page("records/due.csv", records.due_list, "due_list"),
-    _page("records/propose/", records.propose, "propose_erasure"),
-    _page("records/<uuid:erasure_id>/approve/", records.approve, "approve_erasure"),
-    _page("records/<uuid:erasure_id>/decline/", records.decline, "decline_erasure"),
+    _page("records/", retention.overview, "records"),
+    _page("records/due.csv", retention.due_list, "due_list"),
+    _page("records/propose/", retention.propose, "propose_erasure"),
+    _page("records/<uuid:erasure_id>/approve/", retention.approve, "approve_erasure"),
+    _page("records/<uuid:erasure_id>/decline/", retention.decline, "decline_erasure"),
     _page("exports/", exports.exports, "exports"),
     _page("exports/packs/", exports.export_evidence_packs, "evidence_packs"),
     *(_page(f"exports/{name}.csv", view, f"export_{name}") for name, view in HISTORY_LISTS.items()),

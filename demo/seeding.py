@@ -33,8 +33,8 @@ from users.cases.claims import next_case
 from users.decisions.compliance import PERMISSION, Decision, decide
 from users.decisions.reasons import reasons_for
 from users.models import Status, User
-from users.records.holds import place_hold
-from users.requirements.requirements import open_requirement
+from users.requirements.lifecycle import open_requirement
+from users.retention.holds import place_hold
 
 PARTNER, SANDBOX_PARTNER, COMMAND, SECOND = "demo", "demo-sandbox", "seed_demo", "demo-reviewer-2"
 # One account of each role, and a second reviewer.

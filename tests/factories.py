@@ -31,7 +31,7 @@ from users.cases import claims
 from users.decisions import compliance
 from users.models import AccessKind, AccessRecord, Claim, Requirement, RequirementCode, Status, StatusChange, User
 from users.models.columns import PROFILE_COLUMNS, Profile
-from users.requirements.requirements import open_requirement, respond
+from users.requirements.lifecycle import open_requirement, respond
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 

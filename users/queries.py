@@ -17,7 +17,7 @@ from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, FoldedName, Pr
 class UserSummary(NamedTuple):
     """A user in responses; times as on the wire.
 
-    requirements: those that are not closed, once they are read (users/requirements/requirements.py).
+    requirements: those that are not closed, once they are read (users/requirements/lifecycle.py).
     """
 
     id: str

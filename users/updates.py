@@ -7,7 +7,7 @@ from users import queries
 from users.models.columns import Profile
 from users.profile.names import fold_name
 from users.queries import NewUser, StoredUser, UserSummary
-from users.requirements import requirements
+from users.requirements import lifecycle
 
 
 def creation(*, partner_id: int, external_id: str, profile: Profile) -> Query[NewUser]:
@@ -26,6 +26,6 @@ def update_user(*, user: StoredUser, profile: Profile, columns: AbstractSet[str]
         name = fold_name(profile.first_name, profile.last_name) if is_renamed else None
         updated = queries.update(user.summary.id, profile, name)
     if updated.has_requirements:
-        requirements.submit_by_update(user_id=updated.id, columns=columns)
-        updated = requirements.with_requirements(queries.reread(updated.id))
+        lifecycle.submit_by_update(user_id=updated.id, columns=columns)
+        updated = lifecycle.with_requirements(queries.reread(updated.id))
     return updated

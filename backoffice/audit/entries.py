@@ -12,7 +12,7 @@ from django.db.models.lookups import Exact
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from backoffice.exports.records import in_batches
+from backoffice.exports.rows import in_batches
 from backoffice.lists.cells import labelled
 from core.audit import ACTIONS, COLUMNS
 from core.models import EXTERNAL_ID, AuditEntry

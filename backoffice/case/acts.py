@@ -27,9 +27,9 @@ from core.refusals import RefusedError
 from users.cases import claims
 from users.decisions import compliance, proposals
 from users.models import Hold, Proposal, RequirementCode, Status, StatusChange, User
-from users.models.retention import HOLD_REASON_LENGTH
-from users.records import holds
-from users.requirements import requirements
+from users.models.holds import HOLD_REASON_LENGTH
+from users.requirements import lifecycle
+from users.retention import holds
 
 VIEW_CASES = "users.view_user"
 # How fresh the second factor of the second person is.
@@ -168,7 +168,7 @@ def ask(act: Act) -> object:
     if step != SEND:
         return case_page(act.request, act.row.pk, ask=act.form, is_confirmed=step != EDIT)
     check_confirmed(act.form, user=act.row, staff=act.staff, signed=act.request.POST.get("confirmed", ""))
-    requirements.open_requirement(user=act.row, **act.form.requirement(), **act.made_on)
+    lifecycle.open_requirement(user=act.row, **act.form.requirement(), **act.made_on)
     return _("%(user)s waits for the partner.") % {"user": act.row.external_id}
 
 
@@ -179,7 +179,7 @@ def _close_options(act: Act) -> dict[str, Any]:
 @CaseAction(form_class=CloseForm, form_options=_close_options, sent_as="close")
 def close_requirement(act: Act) -> str:
     """Close a requirement."""
-    requirements.close_requirement(
+    lifecycle.close_requirement(
         requirement_id=act.form.requirement_id,
         note=act.form.cleaned_data["note"],
         **act.made_on,
@@ -282,7 +282,7 @@ def _holds_page(act: Act) -> HttpResponse:
         "form": HoldForm() if act.form.hold else act.form,
         "refusal": act.refusal,
     }
-    return render(act.request, "backoffice/records/holds.html", context, status=act.status)
+    return render(act.request, "backoffice/retention/holds.html", context, status=act.status)
 
 
 _HoldAction = partial(CaseAction, permissions=(VIEW_CASES, holds.PERMISSION), form_class=HoldForm, page=_holds_page)

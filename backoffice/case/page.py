@@ -30,7 +30,6 @@ from users.decisions.risk_flags import approval_needs_note
 from users.models import Claim, Proposal, ProposalState, Status, User, UserEvent
 from users.models.columns import GROUPS, IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.profile.labels import LABELS, display_birth_date, display_province, display_value
-from users.requirements import requirements
 
 LISTED_ROWS = 5
 _HIDDEN_WHERE_EMPTY = {"address_line2"}
@@ -104,7 +103,7 @@ def _decision_context(user: User, reader: Staff, sent: Mapping[str, Any], *, is_
         "may": compliance.permitted_actions(user=user, claim=claim, staff=reader),
         "moves": present if may_decide and not is_claimed_by_other else [],
         "panel": panel,
-        "may_ask": may_decide and not is_claimed_by_other and requirements.may_be_asked(user),
+        "may_ask": may_decide and not is_claimed_by_other and lifecycle.may_be_asked(user),
         "ask": AskForm(),
         "ask_templates": json.dumps(ask_templates()),
         "version": version_of(user),

@@ -23,7 +23,7 @@ from users.models import Requirement, RequirementCode, RequirementResponse, Requ
 from users.models.columns import FIELD_NAMES, IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
 from users.models.requirements import CLOSURE_NOTE_LENGTH, MESSAGE_LENGTH
 from users.profile.labels import LABELS, READING_ORDER
-from users.requirements.requirements import DEFAULT_DUE_DAYS, check_message, has_requirements, not_closed
+from users.requirements.lifecycle import DEFAULT_DUE_DAYS, check_message, has_requirements, not_closed
 
 PERMISSION = "users.view_requirement"
 DUE_DAYS = (7, 14, 30)

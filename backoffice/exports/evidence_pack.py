@@ -23,7 +23,7 @@ from backoffice.exports import archives
 from backoffice.exports.archives import NO_FILE, Attachments, File
 from backoffice.exports.downloads import in_chunks
 from backoffice.exports.evidence_words import REQUIREMENT_WORDS, Words, heading, text
-from backoffice.exports.records import (
+from backoffice.exports.rows import (
     CONVERSION_WORDS,
     DOCUMENT_WORDS,
     SUBMITTED,
@@ -38,7 +38,7 @@ from core.evidence_key import signing_key_id
 from users.models import AccessRecord, RequirementResponse, User, UserEvent
 from users.models.columns import camel_case
 from users.profile.labels import NOTHING
-from users.records.holds import is_held
+from users.retention.holds import is_held
 
 DECISION = {
     "at": "created_at",

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 
 from backoffice.exports.downloads import CONTENT_TYPE, CUT_OFF, csv_file
 from backoffice.exports.evidence_pack import DECISION
-from backoffice.exports.records import USER, Unreadable, dump, in_batches, read_alone
+from backoffice.exports.rows import USER, Unreadable, dump, in_batches, read_alone
 from backoffice.lists.cells import labelled
 from partners.models import Mode, Partner
 from users.models import AccessRecord, Status, StatusChange, User

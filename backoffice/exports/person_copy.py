@@ -17,7 +17,7 @@ from backoffice.exports import archives
 from backoffice.exports.archives import Attachments, File
 from backoffice.exports.evidence_pack import Part, answers, requirements, with_files, written
 from backoffice.exports.evidence_words import REQUIREMENT_WORDS
-from backoffice.exports.records import (
+from backoffice.exports.rows import (
     CONVERSION_WORDS,
     DOCUMENT_WORDS,
     SUBMITTED,

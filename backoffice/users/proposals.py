@@ -15,7 +15,7 @@ from backoffice.case.acts import APPROVAL_FRESH_SECONDS
 from backoffice.lists.cells import user_link
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.lists.waiting_time import age_cell
-from backoffice.users.records import reason_and_note
+from backoffice.users.history_admin import reason_and_note
 from backoffice.users.user_lists import HEAD, head_context
 from users.decisions import compliance, proposals
 from users.models import Proposal, Status

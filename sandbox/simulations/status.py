@@ -14,7 +14,7 @@ from users.api.paths import check_external_id, found
 from users.api.serializers import USER
 from users.decisions.compliance import REASON_CODE_LENGTH, ReasonCodeError
 from users.models import Status, User
-from users.requirements.requirements import with_requirements
+from users.requirements.lifecycle import with_requirements
 
 
 class SimulatedDecisionSerializer(StrictSerializer[Any]):

@@ -26,7 +26,7 @@ from users.decisions import proposals
 from users.decisions.reasons import reasons_for
 from users.decisions.risk_flags import RISK_FLAGS, risk_flags_for
 from users.models import ANSWERED, AccessRecord, Claim, Proposal, Status, StatusChange, User, UserEvent
-from users.records.retention import due_users
+from users.retention.clock import due_users
 
 USERS, CONVERSIONS = 40, 300
 

@@ -23,8 +23,8 @@ from tests.support.ageing import date_back
 from tests.support.erasing import approve_erasure, erase
 from users.models import Erasure, Hold, ProposedErasure, User
 from users.models.statuses import ENDED_STATUSES, TRANSITIONS, Status
-from users.records import holds
-from users.records.retention import due_users
+from users.retention import holds
+from users.retention.clock import due_users
 
 YEARS = 5
 USERS = st.integers(0, 2)

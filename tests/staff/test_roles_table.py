@@ -49,9 +49,9 @@ from users.models import (
     User,
     UserEvent,
 )
-from users.records import erasures
-from users.records.holds import place_hold
-from users.records.retention import DueUser
+from users.retention import erasures
+from users.retention.clock import DueUser
+from users.retention.holds import place_hold
 
 VIEWER, REVIEWER, AUDITOR, MANAGER, ADMINISTRATOR, SUPERUSER = STAFF = (
     "viewer",

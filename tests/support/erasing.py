@@ -4,7 +4,7 @@ import psycopg
 
 from tests.support.approval_rules import reviewer, superuser
 from users.models import ErasureProposal, User
-from users.records import erasures
+from users.retention import erasures
 
 
 def approve_erasure(*users: User) -> ErasureProposal:

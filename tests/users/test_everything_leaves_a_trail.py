@@ -28,9 +28,9 @@ from tests.support.documents import add_document
 from tests.support.staff import client_as
 from users.decisions import compliance, proposals
 from users.models import User
-from users.records import erasures
-from users.records.holds import place_hold
-from users.records.retention import DueUser
+from users.retention import erasures
+from users.retention.clock import DueUser
+from users.retention.holds import place_hold
 
 pytestmark = pytest.mark.django_db
 

@@ -19,8 +19,8 @@ from partners.api.serializers import (
 from users.models import RequirementCode, RequirementState
 from users.models.columns import FIELD_NAMES
 from users.models.requirements import MAX_DUE_DAYS, MESSAGE_LENGTH, RESPONSE_LENGTH
-from users.requirements.requirement_wording import forbidden_words, hidden_parts
-from users.requirements.requirements import DEFAULT_DUE_DAYS
+from users.requirements.lifecycle import DEFAULT_DUE_DAYS
+from users.requirements.wording import forbidden_words, hidden_parts
 
 _COLUMNS = {name: column for column, name in FIELD_NAMES.items()}
 

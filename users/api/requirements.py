@@ -12,7 +12,7 @@ from users.api.paths import check_requirement, found
 from users.api.requirement_serializers import RequirementNoteSerializer, RequirementSerializer
 from users.models import Requirement
 from users.queries import StoredUser
-from users.requirements import requirements
+from users.requirements import lifecycle
 
 
 class RequirementResponses(PartnerAPIView):
@@ -29,7 +29,7 @@ class RequirementResponses(PartnerAPIView):
                 user = StoredUser.of(found(rows)).summary
                 requirement = find_requirement(user.id, requirement_id)
                 note = self.validated()["note"]
-                requirements.respond(requirement=requirement, note=note)
+                lifecycle.respond(requirement=requirement, note=note)
                 claim.respond(200, shown(requirement))
         return claim.response
 

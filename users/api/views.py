@@ -16,7 +16,7 @@ from users.api.pagination import UserPagination
 from users.api.paths import check_external_id, found
 from users.api.serializers import CREATE, NEW_USER, UPDATE, USER
 from users.queries import StoredUser, UserSummary
-from users.requirements.requirements import with_requirements
+from users.requirements.lifecycle import with_requirements
 
 
 class UserCollection(PartnerAPIView):

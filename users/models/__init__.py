@@ -8,7 +8,9 @@ from users.models.case import (
     Claim,
     Page,
 )
-from users.models.erasing import Erasure, ErasureProposal, ErasureState, ProposedErasure
+from users.models.erasure_proposals import ErasureProposal, ErasureState, ProposedErasure
+from users.models.erasures import Erasure
+from users.models.holds import Hold, HoldRelease
 from users.models.requirements import (
     Requirement,
     RequirementClosure,
@@ -16,7 +18,6 @@ from users.models.requirements import (
     RequirementResponse,
     RequirementState,
 )
-from users.models.retention import Hold, HoldRelease
 from users.models.statuses import Status
 from users.models.user import ANSWERED, ASKED, StatusChange, User, UserEvent
 

@@ -9,7 +9,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from backoffice.case import page
-from backoffice.exports.records import conversion_records
+from backoffice.exports.rows import conversion_records
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of
@@ -193,7 +193,7 @@ def test_a_list_needs_its_permission(user: User, role: str, titles: list[str]) -
 def test_the_evidence_pack_has_the_conversions_as_the_api_represents_them(
     user: User, api: PartnerClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("backoffice.exports.records.MAX_LIMIT", 3)
+    monkeypatch.setattr("backoffice.exports.rows.MAX_LIMIT", 3)
     factories.add_conversions(user, [NOON, NOON, NOON, NOON + timedelta(hours=1), NOON - timedelta(hours=1)])
     assert list(conversion_records(user)) == api.get("/v1/users/ada/transactions").json()["items"]
 

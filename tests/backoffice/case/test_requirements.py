@@ -27,7 +27,7 @@ from users.cases import claims
 from users.decisions import compliance
 from users.models import Claim, Requirement, RequirementClosure, RequirementCode, Status, StatusChange, User
 from users.models.requirements import MESSAGE_LENGTH
-from users.requirements.requirements import check_message, close_requirement
+from users.requirements.lifecycle import check_message, close_requirement
 
 MESSAGE = "Please confirm the street."
 ANSWER = {"addressLine1": "1 Elgin St", "postalCode": "M5X 1A9"}

@@ -23,8 +23,8 @@ from tests.support.client import Response
 from tests.support.documents import LONG, add_document, path_of
 from tests.support.staff import client_as, client_of
 from users.models import AccessRecord, Status, User
-from users.records import holds
-from users.records.holds import place_hold
+from users.retention import holds
+from users.retention.holds import place_hold
 
 PACKS = "/admin/exports/packs/"
 

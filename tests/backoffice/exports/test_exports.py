@@ -17,7 +17,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from backoffice.exports import downloads, evidence_pack, lists, records
+from backoffice.exports import downloads, evidence_pack, lists, rows
 from core import streaming
 from partners.models import Partner
 from tests import factories
@@ -27,7 +27,7 @@ from tests.support.client import PartnerClient, Response
 from tests.support.plans import UNORDERED, planning_without
 from tests.support.staff import client_as, client_of
 from users.models import AccessKind, AccessRecord, Status, User
-from users.requirements.requirements import close_requirement
+from users.requirements.lifecycle import close_requirement
 
 FORM = "/admin/exports/"
 CSV, NDJSON = f"{FORM}users.csv", f"{FORM}users.ndjson"
@@ -274,7 +274,7 @@ def test_rows_are_read_as_they_are_sent(
 
     def noted(record: dict[str, Any]) -> str:
         read.append(record["externalId"])
-        return records.dump(record)
+        return rows.dump(record)
 
     monkeypatch.setattr(lists, "dump", noted)
     monkeypatch.setattr(downloads, "CHUNK_BYTES", 1)

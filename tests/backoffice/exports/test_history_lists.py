@@ -12,9 +12,9 @@ import pytest
 from django.db.models import Case, DateTimeField, TextField, Value, When
 from django.db.models.functions import Cast
 
-from backoffice.exports import lists, records
+from backoffice.exports import lists
 from backoffice.exports.lists import HISTORIES, HistoryForm
-from backoffice.exports.records import USER
+from backoffice.exports.rows import USER
 from partners.models import Partner
 from tests import factories
 from tests.backoffice.exports.test_exports import body
@@ -36,7 +36,7 @@ def day(days: int) -> str:
 
 
 def test_each_row_is_there_once_however_many_are_read_at_once(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "BATCH_SIZE", 2)
+    monkeypatch.setattr("backoffice.exports.rows.BATCH_SIZE", 2)
     for status in (Status.ACTIVE, Status.SUSPENDED, Status.ACTIVE, Status.CLOSED):
         factories.StatusChangeFactory.create(user=ada, to_status=status)
         ada.refresh_from_db()
@@ -153,7 +153,7 @@ def unread_where(**condition: object) -> Any:
 def test_a_decision_that_cannot_be_read_is_named_and_the_others_are_there(
     size: int, ada: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(records, "BATCH_SIZE", size)
+    monkeypatch.setattr("backoffice.exports.rows.BATCH_SIZE", size)
     for status in (Status.ACTIVE, Status.SUSPENDED, Status.CLOSED):
         factories.StatusChangeFactory.create(user=ada, to_status=status)
         ada.refresh_from_db()

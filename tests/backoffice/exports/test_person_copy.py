@@ -20,8 +20,8 @@ from transactions.documents.publishing import withdraw
 from users.cases import claims
 from users.decisions.compliance import add_note
 from users.models import AccessKind, AccessRecord, User
-from users.records.holds import place_hold
-from users.requirements.requirements import close_requirement
+from users.requirements.lifecycle import close_requirement
+from users.retention.holds import place_hold
 
 __all__ = ("folder",)
 pytestmark = pytest.mark.django_db

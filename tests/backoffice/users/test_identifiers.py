@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from backoffice.users import users as users_page
+from backoffice.users import user_admin as users_page
 from partners.models import Mode
 from tests import factories
 from tests.backoffice.exports.test_archives import unzipped

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from backoffice.exports.records import document_records
+from backoffice.exports.rows import document_records
 from events.models import Event
 from staff.models import Staff
 from tests.factories import NOON, StaffFactory

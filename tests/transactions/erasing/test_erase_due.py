@@ -14,7 +14,7 @@ from django.core.files.storage import storages
 from django.db import connections
 from pytest_django import Settings
 
-from backoffice import records as records_page
+from backoffice import retention
 from core.database import serving_role
 from core.models import AuditEntry
 from partners.models import Partner
@@ -31,7 +31,7 @@ from transactions.documents.downloads import STORAGE
 from transactions.management.commands import erase_due
 from transactions.models import ErasedFile
 from users.models import Erasure, Hold, HoldRelease, Status, User
-from users.records import holds, retention
+from users.retention import clock, holds
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
 LONG_AGO = datetime(2015, 6, 1, tzinfo=UTC)
@@ -122,7 +122,7 @@ def test_the_page_has_the_figures_of_all_and_the_first_rows(
     holds.place_hold(user_id=held.pk, by=by, reason="Litigation.")
     # Users of other tests may be due too.
     report = outcome("retention_report")
-    monkeypatch.setattr(records_page, "MAX_SHOWN", 2)
+    monkeypatch.setattr(retention, "MAX_SHOWN", 2)
     client = client_of(factories.StaffFactory.create(username=f"a-{uuid.uuid4().hex[:12]}", role=""))
     page = client.get("/admin/records/").content.decode()
     assert f"{report['due']} due, {report['held']} of them held" in page
@@ -255,7 +255,7 @@ def test_a_run_is_stopped_between_two_users_and_resumed(
     committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     approved_users(committed_partner, 3)
-    erase_one = retention.erase
+    erase_one = clock.erase
 
     def stopped(*arguments: Any, **named: Any) -> bool:
         os.kill(os.getpid(), signal.SIGTERM)

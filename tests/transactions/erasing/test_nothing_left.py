@@ -31,9 +31,9 @@ from users.cases import claims
 from users.decisions import compliance, proposals
 from users.decisions.compliance import add_note
 from users.models import User
-from users.records import erasures
-from users.records.holds import place_hold, release_hold
-from users.requirements.requirements import close_requirement
+from users.requirements.lifecycle import close_requirement
+from users.retention import erasures
+from users.retention.holds import place_hold, release_hold
 
 # Occur nowhere else, and in every text of the user and about it.
 WORD = "Qwyzzleforth"

@@ -10,8 +10,8 @@ from core.database import serving_role
 from core.management.base import Outcome, ServiceCommand, collected_signals, stop_for
 from transactions.documents.erased_files import delete_files
 from users.management.base import confirm
-from users.records import erasures
-from users.records.retention import erase
+from users.retention import erasures
+from users.retention.clock import erase
 
 # Files are deleted after so many users.
 BATCH = 100

@@ -1,7 +1,7 @@
 from core.management.arguments import row_id
 from core.management.base import ServiceCommand
 from users.management.base import ERASER, by
-from users.records import erasures
+from users.retention import erasures
 
 
 class Command(ServiceCommand):

@@ -5,7 +5,7 @@ from uuid import UUID
 from core.management.arguments import row_id
 from users.management.base import NOTE, TAKE_OVER, CaseCommand, by
 from users.models import Requirement
-from users.requirements.requirements import close_requirement
+from users.requirements.lifecycle import close_requirement
 
 
 class Command(CaseCommand):

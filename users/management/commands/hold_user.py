@@ -3,7 +3,7 @@ from core.management.base import Outcome, ServiceCommand
 from staff.models import Staff
 from users.management.base import ERASER, USER, by
 from users.models import User
-from users.records.holds import place_hold
+from users.retention.holds import place_hold
 
 
 class Command(ServiceCommand):

@@ -3,7 +3,7 @@ from typing import Any
 from core.management.arguments import Argument
 from core.management.base import Outcome, ServiceCommand, listing
 from users.models import Hold
-from users.records.holds import in_force
+from users.retention.holds import in_force
 
 
 class Command(ServiceCommand):

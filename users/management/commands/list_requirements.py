@@ -4,7 +4,7 @@ from core.management.arguments import Argument
 from core.management.base import Outcome, ServiceCommand, listing
 from partners.management.partners import PARTNER
 from partners.models import Partner
-from users.requirements.requirements import not_closed_of_partner
+from users.requirements.lifecycle import not_closed_of_partner
 
 
 class Command(ServiceCommand):

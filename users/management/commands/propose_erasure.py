@@ -2,7 +2,7 @@ from core.management.arguments import Argument, reason
 from core.management.base import ServiceCommand
 from partners.management.partners import find_partner
 from users.management.base import ERASER, by, confirm
-from users.records import erasures
+from users.retention import erasures
 
 
 class Command(ServiceCommand):

@@ -1,6 +1,6 @@
 from core.management.arguments import number
 from core.management.base import Outcome, ServiceCommand, table
-from users.records.retention import due_users
+from users.retention.clock import due_users
 
 
 class Command(ServiceCommand):

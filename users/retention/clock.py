@@ -1,6 +1,6 @@
 """Whose records are due for erasure, and erasing them.
 
-The database holds the rules (users/models/retention.py).
+The database holds the rules (users/models/erasures.py).
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,9 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, IntegrityError, transacti
 from core.database import errors, history_context, statements
 from core.database.base import SET_CONTEXT
 from core.database.query import Query
-from users.models.erasing import IN_FORCE
-from users.models.retention import IS_HELD, due_at
+from users.models.erasure_proposals import IN_FORCE
+from users.models.erasures import due_at
+from users.models.holds import IS_HELD
 from users.models.statuses import ENDED_STATUSES
 
 LOCK_SECONDS = 3

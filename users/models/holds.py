@@ -1,4 +1,4 @@
-"""The clock of a user's records, and holds: docs/operations.md, "Records"."""
+"""Holds: what keeps a user's records (docs/operations.md, "Records")."""
 
 import uuid
 
@@ -12,29 +12,13 @@ from core.audit import entry_trigger, register
 from core.database.triggers import PermanentTrigger, append_only, json_object, refuse, stamped
 from staff.models import Staff
 from users.models.columns import names_of_user
-from users.models.statuses import ENDED_STATUSES
 from users.models.user import User
 
 HOLD_REASON_LENGTH = 2000
-# The law requires so many; RETENTION_YEARS may be more.
-LEAST_YEARS = 5
-
-_ENDED = ", ".join(f"'{status.value}'" for status in ENDED_STATUSES)
 # SQL of whether a user is held.
 IS_HELD = """EXISTS (
     SELECT FROM users_hold hold WHERE hold.user_id = {user}.id
        AND NOT EXISTS (SELECT FROM users_holdrelease release WHERE release.hold_id = hold.id))"""
-
-
-def due_at(user: str, years: str) -> str:
-    """SQL of when the records of a user are due for erasure; null in the statuses in which they never are.
-
-    user: the alias of users_user. years: SQL of a whole number. Calendar years, of UTC.
-    """
-    # The app transactions defines the function.
-    latest = f"greatest({user}.status_since, last_transaction_at({user}.id))"
-    return f"""CASE WHEN {user}.status IN ({_ENDED}) AND NOT {user}.is_sandbox
-        THEN (({latest} AT TIME ZONE 'UTC') + make_interval(years => {years}::integer)) AT TIME ZONE 'UTC' END"""
 
 
 _BY = "(SELECT username FROM staff_staff WHERE id = NEW.by_id)"

@@ -8,7 +8,7 @@ from partners.models import Partner
 from tests import factories
 from tests.support.staff import client_as, words
 from users.models import Hold, Status, User
-from users.records.holds import is_held, place_hold
+from users.retention.holds import is_held, place_hold
 
 pytestmark = pytest.mark.django_db
 BAND = "Held: these records are kept until another person releases the hold."

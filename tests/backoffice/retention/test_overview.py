@@ -19,7 +19,7 @@ from tests.support.approval_rules import reviewer
 from tests.support.erasing import age_erasures, erase
 from tests.support.staff import client_of, words
 from users.models import AccessRecord, ErasureProposal, Status, User
-from users.records.holds import place_hold
+from users.retention.holds import place_hold
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
 PAGE = "/admin/records/"

@@ -24,7 +24,7 @@ from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.erasing import approve_erasure, erase
 from users.decisions import compliance, proposals
 from users.models import Erasure, Hold, HoldRelease, Proposal, Status, StatusChange, User, UserEvent
-from users.records import holds
+from users.retention import holds
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
 LONG_AGO = datetime(2015, 6, 1, tzinfo=UTC)

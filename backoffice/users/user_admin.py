@@ -34,7 +34,7 @@ from users.cases import claims, search
 from users.decisions import compliance
 from users.decisions.risk_flags import risk_flag_codes
 from users.models import Claim, Status, User
-from users.records.erasures import erased_text
+from users.retention.erasures import erased_text
 
 _STATUS_KINDS = {
     Status.PENDING_COMPLIANCE: "off",

@@ -1,6 +1,6 @@
 """Erasures of two people: the first proposes them, the second approves or declines, and the owner carries them out.
 
-The back office and the commands call these; the database holds the rules (users/models/erasing.py).
+The back office and the commands call these; the database holds the rules (users/models/erasures.py).
 """
 
 from collections.abc import Collection, Sequence
@@ -18,11 +18,11 @@ from staff.models import Staff
 from users.decisions.approval_rules import pair_of
 from users.decisions.compliance import check_length
 from users.models import Erasure, ErasureProposal, ErasureState
-from users.models.erasing import ERASURE_REASON_LENGTH
+from users.models.erasure_proposals import ERASURE_REASON_LENGTH
 from users.profile.labels import display_moment
-from users.records.holds import require_keeper
-from users.records.retention import due_users, of_approved_erasures
 from users.refusals import refused_by_database
+from users.retention.clock import due_users, of_approved_erasures
+from users.retention.holds import require_keeper
 
 # Two proposals at the same time do not name the same users. The first number says whose lock it is: 3 is this one's.
 _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(3, 0)"

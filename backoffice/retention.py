@@ -29,9 +29,9 @@ from backoffice.exports import downloads
 from backoffice.exports.views import ExportAction
 from staff.models import Staff
 from users.models import AccessKind, Erasure, ErasureProposal, ErasureState, Hold, ProposedErasure, Status, User
-from users.models.erasing import ERASURE_REASON_LENGTH
-from users.records import erasures, holds
-from users.records.retention import DueUser, due_users, first_due_users
+from users.models.erasure_proposals import ERASURE_REASON_LENGTH
+from users.retention import erasures, holds
+from users.retention.clock import DueUser, due_users, first_due_users
 
 # A quarter.
 DAYS_AHEAD = 92
@@ -51,7 +51,7 @@ class ReasonForm(forms.Form):
 
 @require_safe
 @permission_required(holds.PERMISSION, raise_exception=True)
-def records(request: HttpRequest) -> HttpResponse:
+def overview(request: HttpRequest) -> HttpResponse:
     """Show who is due now and within a quarter, proposed erasures, and what was destroyed."""
     return _page(Act(request, staff_of(request)))
 
@@ -141,7 +141,7 @@ def _page(act: Act) -> HttpResponse:
         "propose_form": ReasonForm() if act.row or not sent else sent,
         "refusal": act.refusal,
     }
-    return render(act.request, "backoffice/records/records.html", context, status=act.status)
+    return render(act.request, "backoffice/retention/overview.html", context, status=act.status)
 
 
 def _rows(due: Sequence[DueUser]) -> list[dict[str, Any]]:

@@ -1,9 +1,4 @@
-"""Erasures: what the first of two people proposes and the second approves, and what is left of a user that was erased.
-
-Triggers hold it, whatever code writes: docs/operations.md, "Records". A row of Erasure, which the owner inserts, erases
-its user (transactions/sql/erase.sql); it is refused before the clock has run out, under a hold, and without an approved
-proposal that names the user.
-"""
+"""Proposed erasures: what the first of two people proposes and the second approves (users/models/erasures.py)."""
 
 import uuid
 from collections.abc import Mapping
@@ -15,16 +10,12 @@ from django.db import models
 from django.db.models import Case, Exists, F, OuterRef, Q, When
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop, pgettext_lazy
+from django.utils.translation import pgettext_lazy
 
 from core.audit import entry_trigger, insert_entry, register
 from core.database.triggers import IS_ERASING, PermanentTrigger, append_only, json_object, refuse
-from core.database.wire import wire_time
-from events.feed import outbox
-from events.models import EventType
 from partners.models import Partner
 from staff.models import Staff
-from users.models.retention import IS_HELD, LEAST_YEARS, due_at
 from users.models.user import User
 
 ERASURE_REASON_LENGTH = 500
@@ -33,15 +24,14 @@ APPROVED_WITHIN = timedelta(hours=72)
 CARRIED_OUT_WITHIN = timedelta(days=30)
 
 _OPEN_SINCE = "clock_timestamp() - interval '72 hours'"
-_APPROVED_SINCE = "clock_timestamp() - interval '30 days'"
+APPROVED_SINCE = "clock_timestamp() - interval '30 days'"
 # SQL of whether a proposal, by its alias, is open or approved, and has not expired.
 IN_FORCE = f"""({{proposal}}.state = 'open' AND {{proposal}}.created_at > {_OPEN_SINCE}
-        OR {{proposal}}.state = 'approved' AND {{proposal}}.ended_at > {_APPROVED_SINCE})"""
+        OR {{proposal}}.state = 'approved' AND {{proposal}}.ended_at > {APPROVED_SINCE})"""
 
 _PROPOSED = register("erasure.proposed", _("Erasure proposed"))
 _APPROVED = register("erasure.approved", _("Erasure approved"))
 _DECLINED = register("erasure.declined", _("Erasure declined"))
-_ERASED = register("user.erased", _("User erased"))
 
 PROPOSAL_TRIGGERS = [
     PermanentTrigger(
@@ -163,95 +153,6 @@ PROPOSED_TRIGGERS = [
     *append_only(),
 ]
 
-_EVENT = outbox.insert_entry(
-    EventType.USER_ERASED,
-    source="(SELECT erased.*) AS u",
-    partner="u.partner_id",
-    user="u.id",
-    data={"externalId": "u.external_id", "userId": "u.id"},
-)
-_ENTRY = insert_entry(
-    f"'{_ERASED}'",
-    object="NEW.user_id::text",
-    detail=json_object(
-        {
-            "partner": "(SELECT slug FROM partners_partner WHERE id = NEW.partner_id)",
-            "dueAt": wire_time("NEW.due_at"),
-            "proposedBy": "(SELECT username FROM staff_staff WHERE id = NEW.proposed_by_id)",
-            "approvedBy": "(SELECT username FROM staff_staff WHERE id = NEW.approved_by_id)",
-            "commonMaker": "(SELECT nullif(common_maker, '') FROM users_erasureproposal WHERE id = NEW.proposal_id)",
-            "rows": "counts",
-        }
-    ),
-)
-
-ERASURE_TRIGGERS = [
-    PermanentTrigger(
-        name="is_due",
-        when=pgtrigger.Before,
-        operation=pgtrigger.Insert,
-        declare=[("erased", "users_user%ROWTYPE"), ("proposal", "users_erasureproposal%ROWTYPE")],
-        func=f"""
-            -- Waits for those who write about the user, and keeps others waiting.
-            SELECT * INTO erased FROM users_user WHERE id = NEW.user_id FOR UPDATE;
-            IF NOT FOUND THEN
-                {refuse("There is no such user.")}
-            END IF;
-            NEW.due_at := {due_at("erased", "NEW.years")};
-            IF NEW.due_at IS NULL OR NEW.due_at > clock_timestamp() THEN
-                {refuse("The records of this user are not due for erasure.")}
-            END IF;
-            IF {IS_HELD.format(user="erased")} THEN
-                {refuse("The records of this user are held.")}
-            END IF;
-            SELECT p.* INTO proposal
-              FROM users_proposederasure r JOIN users_erasureproposal p ON p.id = r.proposal_id
-             WHERE r.user_id = erased.id AND p.state = 'approved' AND p.ended_at > {_APPROVED_SINCE}
-             ORDER BY p.ended_at LIMIT 1;
-            IF NOT FOUND THEN
-                {refuse("Two people have not approved the erasure of this user.")}
-            END IF;
-            NEW.proposal_id := proposal.id;
-            NEW.proposed_by_id := proposal.by_id;
-            NEW.approved_by_id := proposal.ended_by_id;
-            NEW.partner_id := erased.partner_id;
-            NEW.erased_at := clock_timestamp();
-            NEW.rows := '{{}}';
-            RETURN NEW;
-        """,
-    ),
-    PermanentTrigger(
-        name="erases",
-        when=pgtrigger.After,
-        operation=pgtrigger.Insert,
-        declare=[("erased", "users_user%ROWTYPE"), ("counts", "jsonb")],
-        # The app transactions defines `erase`. While `rows` is empty, the triggers that refuse DELETE let it pass
-        # (core/database/triggers.py): the row is in no other transaction then, and has its counts before the statement
-        # that inserted it ends.
-        func=f"""
-            SELECT * INTO erased FROM users_user WHERE id = NEW.user_id;
-            counts := erase(erased);
-            UPDATE users_erasure SET rows = counts WHERE user_id = NEW.user_id;
-            {_EVENT};
-            {_ENTRY};
-            RETURN NULL;
-        """,
-    ),
-    PermanentTrigger(
-        name="counted_once",
-        when=pgtrigger.Before,
-        operation=pgtrigger.Update,
-        func=f"""
-            IF OLD.rows <> '{{}}' OR pg_trigger_depth() < 2
-                OR to_jsonb(OLD) - 'rows' IS DISTINCT FROM to_jsonb(NEW) - 'rows' THEN
-                {refuse("What is left of a user does not change.")}
-            END IF;
-            RETURN NEW;
-        """,
-    ),
-    *append_only(pgtrigger.Delete),
-]
-
 
 class ErasureState(models.TextChoices):
     """The state of a proposed erasure. Open, approved and declined are stored; the others follow from the rows."""
@@ -351,50 +252,6 @@ class ProposedErasure(models.Model):
         default_permissions = ()
         constraints = (models.UniqueConstraint(fields=("proposal", "user"), name="proposed_erasure_once"),)
         triggers = PROPOSED_TRIGGERS
-
-    def __str__(self) -> str:
-        return str(self.user_id)
-
-
-class Erasure(models.Model):
-    """What is left of a user: its insert by the owner erases the user, or is refused (transactions/sql/erase.sql).
-
-    Triggers set all but the user and the years: the partner, the proposal, its two people, the times and `rows`: how
-    many there were of each table.
-    """
-
-    # This is the id of a User that no longer exists.
-    user_id = models.UUIDField("userId", primary_key=True)
-    partner = models.ForeignKey(
-        Partner, models.PROTECT, verbose_name=_("partner"), related_name="+", null=True, editable=False
-    )
-    proposal = models.ForeignKey(
-        ErasureProposal, models.PROTECT, verbose_name=_("proposed erasure"), related_name="erased", editable=False
-    )
-    proposed_by = models.ForeignKey(
-        Staff, models.PROTECT, verbose_name=_("proposed by"), related_name="+", db_index=False, editable=False
-    )
-    approved_by = models.ForeignKey(
-        Staff, models.PROTECT, verbose_name=_("approved by"), related_name="+", db_index=False, editable=False
-    )
-    # RETENTION_YEARS, as it was.
-    years = models.PositiveSmallIntegerField(_("years kept"))
-    due_at = models.DateTimeField(_("due since"), null=True, editable=False)
-    erased_at = models.DateTimeField(_("erased at"), db_default=Now(), editable=False)
-    rows = models.JSONField(_("rows"), db_default=models.Value({}, models.JSONField()), editable=False)
-
-    class Meta:
-        verbose_name = _("erased user")
-        verbose_name_plural = _("erased users")
-        default_permissions = ("view",)
-        constraints = (models.CheckConstraint(condition=Q(years__gte=LEAST_YEARS), name="erasure_years_of_the_law"),)
-        indexes = (
-            # The triggers that refuse DELETE look here: it is empty, but while a user is erased.
-            models.Index(fields=("user_id",), condition=Q(rows={}), name="erasure_under_way"),
-            models.Index(fields=("erased_at", "user_id"), name="erasure_by_time"),
-        )
-        permissions = (("keep_records", gettext_noop("Can hold records, and propose and approve their erasure")),)
-        triggers = ERASURE_TRIGGERS
 
     def __str__(self) -> str:
         return str(self.user_id)

@@ -20,7 +20,7 @@ from tests.support.approval_rules import act, reviewer
 from tests.support.commands import outcome, refusal
 from tests.support.erasing import age_erasures, approve_erasure, erase
 from users.models import ErasureProposal, ProposedErasure, Status, User
-from users.records import erasures, holds
+from users.retention import erasures, holds
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
 LONG_AGO = datetime(2015, 6, 1, tzinfo=UTC)

@@ -37,7 +37,7 @@ from users.models.requirements import (
 from users.models.statuses import ENDED_STATUSES
 from users.queries import UserSummary
 from users.refusals import refused_by_database
-from users.requirements.requirement_wording import forbidden_words, hidden_parts
+from users.requirements.wording import forbidden_words, hidden_parts
 
 DEFAULT_DUE_DAYS = 14
 
