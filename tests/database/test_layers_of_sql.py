@@ -30,7 +30,7 @@ def texts(app: str) -> Iterator[tuple[str, str]]:
                 yield f"{file.relative_to(folder)}:{node.lineno}", node.value
     for model, trigger in pgtrigger.registered():
         if model._meta.app_label == app:
-            yield f"{model.__name__}.{trigger.name}", str(trigger.compile(model).install_sql)
+            yield f"{model._meta.label}.{trigger.name}", str(trigger.compile(model).install_sql)
 
 
 @pytest.mark.parametrize("app", APPS)
