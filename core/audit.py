@@ -6,7 +6,7 @@ model that is `tracked`; triggers with `insert_entry`; and `record`, for acts th
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import pghistory
 import pgtrigger
@@ -36,14 +36,6 @@ COLUMNS: dict[str, Any] = {}
 _ACTORS = {"staff": "staff", "by": "staff", "operator": "operator", "partner": "partner"}
 # What the context has beside the actor.
 _CIRCUMSTANCES = ("operator", "command", "key", "requestId", "source", "reason")
-
-
-class Labels(NamedTuple):
-    """What the audit log says of a row that was created, changed and removed."""
-
-    created: Any
-    changed: Any
-    removed: Any = ""
 
 
 def register(action: str, label: Any) -> str:
@@ -114,35 +106,34 @@ def entry_trigger(action: str, *, name: str = "audit", condition: str = "", **en
 def tracked(
     *fields: str,
     action: str,
-    labels: Labels,
+    labels: Sequence[Any],
     object: str,  # noqa: A002
     detail: Mapping[str, str] | None = None,
     hidden: Sequence[str] = (),
-    shown: Sequence[str] | None = None,
-    app_label: str | None = None,
     goes_with_row: bool = False,
 ) -> Callable[[T], T]:
     """Keep the history of a model's rows, with who changed them, and a line in the audit log for each change.
 
     The history is `<Model>Event`. fields: those that are kept: never a secret or a hash, nor a column that is written
-    by mere use. action: the first part of the actions, such as `partner`. object: SQL with the columns of NEW.
-    detail: further values of a line, SQL by name. hidden: fields whose values the line leaves out. shown: those that
-    the line names; all by default. app_label: the app of the history, for a proxy of a library's model.
+    by mere use. A line has the changes of those that are no foreign keys, nor in it already as object or detail.
+    action: the first part of the actions, such as `partner`. labels: what the audit log says of a row that was created,
+    changed and, if it says so, removed. object: SQL with the columns of NEW. detail: further values of a line, SQL by
+    name. hidden: fields whose values the line leaves out.
     goes_with_row: whether the history of a row that is deleted is deleted too; the audit log keeps its lines.
     """
-    events = [InsertEvent(), UpdateEvent()] + ([DeleteEvent()] if labels.removed else [])
-    for event, label in zip(("created", "changed", "removed"), labels, strict=True):
-        if label:
-            register(f"{action}.{event}", label)
+    events = (InsertEvent(), UpdateEvent(), DeleteEvent())[: len(labels)]
+    for event, label in zip(("created", "changed", "removed"), labels, strict=False):
+        register(f"{action}.{event}", label)
 
     def decorate(model: T) -> T:
-        COLUMNS.update((name, model._meta.get_field(name)) for name in fields)  # noqa: SLF001
-        named = f"{model.__name__}Event"
-        named_columns = fields if shown is None else shown
-        gone = f"NOT EXISTS (SELECT FROM {model._meta.db_table} WHERE id = OLD.pgh_obj_id)"  # noqa: SLF001
-        app = app_label or model._meta.app_label  # noqa: SLF001 - Django's public name for it
+        columns = {name: model._meta.get_field(name) for name in fields}  # noqa: SLF001
+        COLUMNS.update(columns)
+        elsewhere = {object, *(detail or {}).values()}
+        shown = [name for name in fields if not columns[name].is_relation and f"NEW.{name}" not in elsewhere]
+        name, app, table = f"{model.__name__}Event", model._meta.app_label, model._meta.db_table  # noqa: SLF001
+        gone = f"NOT EXISTS (SELECT FROM {table} WHERE id = OLD.pgh_obj_id)"
         if goes_with_row:
-            goes = f"DELETE FROM {app}_{named.lower()} WHERE pgh_obj_id = OLD.id; RETURN NULL;"
+            goes = f"DELETE FROM {app}_{name.lower()} WHERE pgh_obj_id = OLD.id; RETURN NULL;"
             trigger = PermanentTrigger(name="history_goes", when=pgtrigger.After, operation=pgtrigger.Delete, func=goes)
             pgtrigger.register(trigger)(model)
         pghistory.create_event_model(
@@ -153,28 +144,19 @@ def tracked(
             context_id_field=None,  # type: ignore[arg-type]  # as pghistory documents it
             append_only=False,  # our triggers do it, which cannot be disabled as pghistory's can
             obj_field=pghistory.ObjForeignKey(related_name="history", related_query_name="history", db_index=False),
-            model_name=named,
+            model_name=name,
             app_label=app,
             abstract=False,
-            attrs={
-                # pghistory's own is a 32-bit integer.
-                "pgh_id": models.BigAutoField(primary_key=True),
-            },
+            # pghistory's own is a 32-bit integer.
+            attrs={"pgh_id": models.BigAutoField(primary_key=True)},
             meta={
                 "default_permissions": (),
                 "triggers": [
                     *append_only(deletable=gone if goes_with_row else ""),
-                    _history_entry(
-                        f"{app}_{named.lower()}",
-                        action,
-                        object,
-                        detail or {},
-                        named_columns,
-                        hidden,
-                    ),
+                    _history_entry(f"{app}_{name.lower()}", action, object, detail or {}, shown, hidden),
                 ],
-                "indexes": [models.Index(fields=("pgh_obj", "pgh_id"), name=f"{named.lower()}_of_row")],
-                "constraints": [context_shape("pgh_context", name=f"{named.lower()}_context_readable")],
+                "indexes": [models.Index(fields=("pgh_obj", "pgh_id"), name=f"{name.lower()}_of_row")],
+                "constraints": [context_shape("pgh_context", name=f"{name.lower()}_context_readable")],
             },
         )
         return model

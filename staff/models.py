@@ -10,7 +10,7 @@ from django.db import models, transaction
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
-from core.audit import Labels, tracked
+from core.audit import tracked
 from core.database.triggers import PermanentTrigger, refuse
 
 # Of staff: two addresses are one only where they differ in the case of these letters.
@@ -21,7 +21,7 @@ ADDRESS_IN_LOWER_CASE = Lower("email", template='%(function)s(%(expressions)s CO
     *("username", "email", "first_name", "last_name", "is_active", "is_staff", "is_superuser", "password_is_one_time"),
     "is_emergency",
     action="staff",
-    labels=Labels(_("Staff account created"), _("Staff account changed")),
+    labels=(_("Staff account created"), _("Staff account changed")),
     object="NEW.username",
 )
 class Staff(AbstractUser):
@@ -79,10 +79,9 @@ class Staff(AbstractUser):
 @tracked(
     *("staff", "group"),
     action="staffRole",
-    labels=Labels(_("Role given"), _("Role changed"), _("Role taken away")),
+    labels=(_("Role given"), _("Role changed"), _("Role taken away")),
     object="(SELECT username FROM staff_staff WHERE id = NEW.staff_id)",
     detail={"role": "(SELECT name FROM auth_group WHERE id = NEW.group_id)"},
-    shown=(),
 )
 class StaffRole(Staff.groups.through):  # type: ignore[name-defined,misc]
     """A role of a staff account."""
@@ -93,13 +92,11 @@ class StaffRole(Staff.groups.through):  # type: ignore[name-defined,misc]
 
 
 @tracked(
-    *("user", "type", "created_at"),
+    *("user", "type"),
     action="secondFactor",
-    labels=Labels(_("Second factor enrolled"), _("Second factor changed"), _("Second factor removed")),
+    labels=(_("Second factor enrolled"), _("Second factor changed"), _("Second factor removed")),
     object="(SELECT username FROM staff_staff WHERE id = NEW.user_id)",
     detail={"type": "NEW.type"},
-    shown=(),
-    app_label="staff",
 )
 class SecondFactor(Authenticator):  # type: ignore[misc]
     """A second factor of a staff account, or its recovery codes."""

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from core.audit import Labels, tracked
+from core.audit import tracked
 from core.database.schema import shape
 from events.models.feed import Event, EventType
 from partners.models.partner import Partner
@@ -34,10 +34,9 @@ class DisabledReason(models.TextChoices):
 @tracked(
     *("partner", "url", "types", "description", "disabled_reason", "removed_at"),
     action="webhook",
-    labels=Labels(_("Webhook added"), _("Webhook changed")),
+    labels=(_("Webhook added"), _("Webhook changed")),
     object="NEW.pgh_obj_id::text",
     detail={"partner": "(SELECT slug FROM partners_partner WHERE id = NEW.partner_id)"},
-    shown=("url", "types", "description", "disabled_reason", "removed_at"),
     # The path may be confidential.
     hidden=("url",),
     goes_with_row=True,
@@ -103,9 +102,8 @@ class WebhookEndpoint(models.Model):
 @tracked(
     *("endpoint", "expires_at"),
     action="webhookSecret",
-    labels=Labels(_("Webhook secret issued"), _("Webhook secret changed")),
+    labels=(_("Webhook secret issued"), _("Webhook secret changed")),
     object="NEW.endpoint_id::text",
-    shown=("expires_at",),
     goes_with_row=True,
 )
 class WebhookSecret(models.Model):

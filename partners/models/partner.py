@@ -11,7 +11,7 @@ from django.db.models.functions import Least, Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from core.audit import Labels, tracked
+from core.audit import tracked
 from core.database.triggers import PermanentTrigger, append_only, refuse
 from core.formats.forms import parse_rate
 
@@ -57,7 +57,7 @@ class Mode(models.TextChoices):
 @tracked(
     *("slug", "name", "mode", "enabled", "rate_limit"),
     action="partner",
-    labels=Labels(_("Partner created"), _("Partner changed")),
+    labels=(_("Partner created"), _("Partner changed")),
     object="NEW.slug",
 )
 class Partner(models.Model):
@@ -191,10 +191,9 @@ _KEY_TRIGGERS = [
 @tracked(
     *("partner", "prefix", "label", "expires_at", "revoked_at"),
     action="apiKey",
-    labels=Labels(_("API key issued"), _("API key changed")),
+    labels=(_("API key issued"), _("API key changed")),
     object="NEW.prefix",
     detail={"partner": "(SELECT slug FROM partners_partner WHERE id = NEW.partner_id)"},
-    shown=("label", "expires_at", "revoked_at"),
     goes_with_row=True,
 )
 class ApiKey(models.Model):

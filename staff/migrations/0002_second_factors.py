@@ -1,6 +1,5 @@
 import core.database.triggers
 import django.db.models.deletion
-import django.utils.timezone
 import pghistory.utils
 import pgtrigger.compiler
 from django.conf import settings
@@ -41,7 +40,6 @@ class Migration(migrations.Migration):
                 ('pgh_context', pghistory.utils.JSONField(null=True)),
                 ('user', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to=settings.AUTH_USER_MODEL)),
                 ('type', models.CharField(choices=[('recovery_codes', 'Recovery codes'), ('totp', 'TOTP Authenticator'), ('webauthn', 'WebAuthn')], max_length=20)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
             ],
             options={
                 'abstract': False,
@@ -52,7 +50,7 @@ class Migration(migrations.Migration):
         ),
         AddTriggers(
             model_name='secondfactor',
-            triggers=[pgtrigger.compiler.Trigger(name='insert_insert', sql=core.database.triggers.PermanentTriggerSql(func='INSERT INTO "staff_secondfactorevent" ("created_at", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "type", "user_id") VALUES (NEW."created_at", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id", NEW."type", NEW."user_id"); RETURN NULL;', hash='11cc90f8a77e5fdf86375d3652c73ac1562241af', operation='INSERT', pgid='pgtrigger_insert_insert_4f3ed', table='mfa_authenticator', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=core.database.triggers.PermanentTriggerSql(condition='WHEN (OLD."created_at" IS DISTINCT FROM (NEW."created_at") OR OLD."type" IS DISTINCT FROM (NEW."type") OR OLD."user_id" IS DISTINCT FROM (NEW."user_id"))', func='INSERT INTO "staff_secondfactorevent" ("created_at", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "type", "user_id") VALUES (NEW."created_at", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id", NEW."type", NEW."user_id"); RETURN NULL;', hash='250a0e2612bc45fecd88dff02ea6822f8971531e', operation='UPDATE', pgid='pgtrigger_update_update_9723b', table='mfa_authenticator', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=core.database.triggers.PermanentTriggerSql(func='INSERT INTO "staff_secondfactorevent" ("created_at", "pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "type", "user_id") VALUES (OLD."created_at", COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'delete\', OLD."id", OLD."type", OLD."user_id"); RETURN NULL;', hash='e6e9af9d508d72592146e23919f3dd86ac832771', operation='DELETE', pgid='pgtrigger_delete_delete_064c0', table='mfa_authenticator', when='AFTER'))],
+            triggers=[pgtrigger.compiler.Trigger(name='insert_insert', sql=core.database.triggers.PermanentTriggerSql(func='INSERT INTO "staff_secondfactorevent" ("pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "type", "user_id") VALUES (COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'insert\', NEW."id", NEW."type", NEW."user_id"); RETURN NULL;', hash='debd50be225e08f48eda723003fb6e33e8b8f47d', operation='INSERT', pgid='pgtrigger_insert_insert_4f3ed', table='mfa_authenticator', when='AFTER')), pgtrigger.compiler.Trigger(name='update_update', sql=core.database.triggers.PermanentTriggerSql(condition='WHEN (OLD."type" IS DISTINCT FROM (NEW."type") OR OLD."user_id" IS DISTINCT FROM (NEW."user_id"))', func='INSERT INTO "staff_secondfactorevent" ("pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "type", "user_id") VALUES (COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'update\', NEW."id", NEW."type", NEW."user_id"); RETURN NULL;', hash='7612fd41f12355e53a2b09a028607df91a656539', operation='UPDATE', pgid='pgtrigger_update_update_9723b', table='mfa_authenticator', when='AFTER')), pgtrigger.compiler.Trigger(name='delete_delete', sql=core.database.triggers.PermanentTriggerSql(func='INSERT INTO "staff_secondfactorevent" ("pgh_context", "pgh_created_at", "pgh_label", "pgh_obj_id", "type", "user_id") VALUES (COALESCE(NULLIF(CURRENT_SETTING(\'pghistory.context_metadata\', TRUE), \'\'), NULL)::JSONB, NOW(), \'delete\', OLD."id", OLD."type", OLD."user_id"); RETURN NULL;', hash='955c60fdcf645aa2dac9f8226331465b6aaea496', operation='DELETE', pgid='pgtrigger_delete_delete_064c0', table='mfa_authenticator', when='AFTER'))],
         ),
         AddTriggers(
             model_name='secondfactorevent',

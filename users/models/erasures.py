@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from core.audit import insert_entry, register
+from core.database.query import wire_time
 from core.database.triggers import PermanentTrigger, append_only, json_object, refuse
 from events.models import EventType
 from events.models.feed import outbox_entry
