@@ -30,6 +30,7 @@ from users.decisions.risk_flags import approval_needs_note
 from users.models import Claim, Proposal, ProposalState, Status, User, UserEvent
 from users.models.columns import GROUPS, IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.profile.labels import LABELS, display_birth_date, display_province, display_value
+from users.requirements import lifecycle
 
 LISTED_ROWS = 5
 _HIDDEN_WHERE_EMPTY = {"address_line2"}
