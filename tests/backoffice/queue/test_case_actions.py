@@ -10,7 +10,7 @@ from django.db import OperationalError
 from django.test import Client
 from psycopg.errors import LockNotAvailable
 
-from backoffice.users import user_admin as user_admin
+from backoffice.users import user_admin
 from tests import factories
 from tests.support.client import Response
 from tests.support.staff import client_as, client_of

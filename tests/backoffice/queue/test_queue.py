@@ -17,7 +17,7 @@ from psycopg.errors import QueryCanceled
 
 from backoffice.lists import bounded_lists, waiting_time
 from backoffice.users import filters as user_filters
-from backoffice.users import user_admin as user_admin
+from backoffice.users import user_admin
 from core.database import serving_role
 from tests import factories
 from tests.support.client import PartnerClient, Response
