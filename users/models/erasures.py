@@ -6,7 +6,6 @@ proposal that names the user.
 """
 
 import pgtrigger
-from core.database.wire import wire_time
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
