@@ -21,7 +21,7 @@ from core.request_context import request_context
 from events.feed.relay import Relay
 from events.models import WebhookEndpoint
 from events.webhooks.leases import Lease, lease, lease_test
-from events.webhooks.results import Outcome, record, record_all
+from events.webhooks.results import AttemptResult, record, record_all
 from events.webhooks.sending import Sender
 
 log = structlog.get_logger("events.webhooks.delivering")
@@ -47,8 +47,8 @@ class Deliverer:
         # By the delivery's id.
         self._sends: dict[int, Future[None]] = {}
         # Results to record; None wakes the loop. A signal's handler may interrupt `get` and call `put`.
-        self._news: SimpleQueue[tuple[Lease, Outcome] | None] = SimpleQueue()
-        self._results: list[tuple[Lease, Outcome]] = []
+        self._news: SimpleQueue[tuple[Lease, AttemptResult] | None] = SimpleQueue()
+        self._results: list[tuple[Lease, AttemptResult]] = []
         # It is a daemon: the process does not wait for a long statement.
         self._relay = threading.Thread(target=self._place_events, name="relay", daemon=True)
         self._relay_failure: BaseException | None = None
@@ -144,7 +144,7 @@ class Deliverer:
             connection.close()
 
 
-def send_test(*, endpoint: WebhookEndpoint) -> Outcome:
+def send_test(*, endpoint: WebhookEndpoint) -> AttemptResult:
     """Send a `webhook.test` now, in this process, and return the result. Not within a transaction.
 
     Raises BusyError.
@@ -154,7 +154,7 @@ def send_test(*, endpoint: WebhookEndpoint) -> Outcome:
     return finish_test(leased)
 
 
-def finish_test(leased: Lease, *, seconds: float | None = None) -> Outcome:
+def finish_test(leased: Lease, *, seconds: float | None = None) -> AttemptResult:
     """Send what `lease_test` has leased, record the result and return it. After its transaction.
 
     seconds: that the attempt may take, by default as long as any attempt.

@@ -44,7 +44,7 @@ _SUCCESS_PRECISION = timedelta(seconds=1)
 _OK, _GONE = range(200, 300), 410
 
 
-class Outcome(NamedTuple):
+class AttemptResult(NamedTuple):
     """The result of an attempt: an HTTP status, or the code of an error. retry_after: of a 429 or 503."""
 
     at: datetime
@@ -64,12 +64,12 @@ class Outcome(NamedTuple):
         return {"at": format_timestamp(self.at), "milliseconds": self.milliseconds, **result}
 
 
-def record(lease: Lease, outcome: Outcome) -> bool:
+def record(lease: Lease, outcome: AttemptResult) -> bool:
     """Record the result of an attempt; return whether the lease was still held. As `record_all`."""
     return record_all([(lease, outcome)]) == 1
 
 
-def record_all(results: Iterable[tuple[Lease, Outcome]]) -> int:
+def record_all(results: Iterable[tuple[Lease, AttemptResult]]) -> int:
     """Record results of attempts, in one transaction; return the number of those whose lease was still held.
 
     Others are ignored: another process has made the attempt since, or staff ended the delivery. A delivery ends, or
@@ -93,7 +93,7 @@ def _concerns(lease: Lease, endpoint: WebhookEndpoint) -> bool:
     return lease.endpoint_id == endpoint.pk and not lease.is_test
 
 
-def _end_attempt(lease: Lease, outcome: Outcome) -> bool:
+def _end_attempt(lease: Lease, outcome: AttemptResult) -> bool:
     """Store the attempt and what follows from it, if the lease is still held. `leased_until` identifies a lease."""
     delay = None
     if not (outcome.is_success or outcome.status == _GONE or lease.is_test):
@@ -115,7 +115,7 @@ def _end_attempt(lease: Lease, outcome: Outcome) -> bool:
     return bool(changed)
 
 
-def _update_health(endpoint: WebhookEndpoint, outcomes: list[Outcome]) -> None:
+def _update_health(endpoint: WebhookEndpoint, outcomes: list[AttemptResult]) -> None:
     """Update last success and failing since, and disable the endpoint where that is due."""
     before = _health(endpoint)
     for outcome in outcomes:
@@ -141,7 +141,7 @@ def _health(endpoint: WebhookEndpoint) -> dict[str, Any]:
     return {name: getattr(endpoint, name) for name in names}
 
 
-def _disabling_reason(endpoint: WebhookEndpoint, outcomes: list[Outcome]) -> str:
+def _disabling_reason(endpoint: WebhookEndpoint, outcomes: list[AttemptResult]) -> str:
     if not outcomes or not endpoint.is_active:
         return ""
     if any(outcome.status == _GONE for outcome in outcomes):

@@ -27,7 +27,7 @@ from standardwebhooks.webhooks import Webhook
 from events.webhooks import addresses
 from events.webhooks.http_response import MAX_HEAD_BYTES, Head, MalformedResponseError, read_head, skip_body
 from events.webhooks.leases import Lease
-from events.webhooks.results import Outcome, parse_retry_after
+from events.webhooks.results import AttemptResult, parse_retry_after
 
 log = structlog.get_logger("events.webhooks.sending")
 
@@ -81,7 +81,7 @@ class Sender:
     def __init__(self) -> None:
         self._tls = ssl.create_default_context(cafile=settings.WEBHOOK_CA_BUNDLE or None)
 
-    async def attempt(self, lease: Lease, seconds: float | None = None) -> Outcome:
+    async def attempt(self, lease: Lease, seconds: float | None = None) -> AttemptResult:
         """Send a delivery once and log the result. It raises nothing but a cancellation.
 
         seconds: that it may take, TIMEOUT_SECONDS by default.
@@ -96,7 +96,7 @@ class Sender:
                 result = {"error": "secret"}
         except Exception as error:  # noqa: BLE001 - one endpoint must not end the others' deliveries
             result = {"error": _code(error)}
-        outcome = Outcome(at, round((time.perf_counter() - begun) * 1000), **result)
+        outcome = AttemptResult(at, round((time.perf_counter() - begun) * 1000), **result)
         log.info(
             "webhook attempt",
             webhook=str(lease.endpoint_id),

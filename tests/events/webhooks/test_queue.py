@@ -12,7 +12,7 @@ from django.utils import timezone
 from events.feed.relay import Relay
 from events.models import DisabledReason, Event, WebhookDelivery, WebhookEndpoint
 from events.webhooks import deliveries, endpoints, leases
-from events.webhooks.results import Outcome, record
+from events.webhooks.results import AttemptResult, record
 from partners.models import Partner
 from tests.factories import (
     DocumentFactory,
@@ -32,8 +32,8 @@ def endpoint(partner: Partner) -> WebhookEndpoint:
     return WebhookEndpointFactory.create(partner=partner)
 
 
-def outcome(status: int | None = 204, *, at: datetime | None = None, **fields: Any) -> Outcome:
-    return Outcome(at or timezone.now(), 12, status, **fields)
+def outcome(status: int | None = 204, *, at: datetime | None = None, **fields: Any) -> AttemptResult:
+    return AttemptResult(at or timezone.now(), 12, status, **fields)
 
 
 def make(partner: Partner, *, users: int = 1, decisions: int = 1) -> list[User]:

@@ -6,7 +6,7 @@ from django.utils import timezone
 from events.feed.relay import Relay
 from events.models import WebhookDelivery, WebhookEndpoint
 from events.webhooks import leases
-from events.webhooks.results import Outcome, record_all
+from events.webhooks.results import AttemptResult, record_all
 from partners.models import Partner
 from tests.factories import UserFactory, WebhookEndpointFactory
 from tests.support.at_once import at_once
@@ -29,4 +29,4 @@ def test_sessions_at_once_lease_two_together(committed_endpoint: WebhookEndpoint
         assert len(ids) == len(set(ids)) == 2
         assert WebhookDelivery.objects.exclude(leased_until=None).count() == 2
         for batch in found:
-            record_all((one, Outcome(timezone.now(), 12, 204)) for one in batch)
+            record_all((one, AttemptResult(timezone.now(), 12, 204)) for one in batch)

@@ -26,7 +26,7 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from events.webhooks import http_response, sending
 from events.webhooks.leases import Lease
-from events.webhooks.results import Outcome
+from events.webhooks.results import AttemptResult
 from events.webhooks.sending import Sender
 from tests.support.receiver import Authority, Receiver, Reply
 from tests.support.timeouts import WAIT_SECONDS
@@ -52,10 +52,10 @@ def lease(url: str, *secrets: str) -> Lease:
     )
 
 
-def attempt(url: str, *secrets: str, times: int = 1) -> Outcome:
+def attempt(url: str, *secrets: str, times: int = 1) -> AttemptResult:
     """Make an attempt, in a loop of its own; return the last result."""
 
-    async def run() -> Outcome:
+    async def run() -> AttemptResult:
         sender = Sender()
         return [await sender.attempt(lease(url, *(secrets or (SECRET,)))) for _ in range(times)][-1]
 
@@ -374,7 +374,7 @@ def self_signed(name: str) -> trustme.LeafCert:
     return trustme.LeafCert(pem, made.public_bytes(Encoding.PEM), [])
 
 
-async def without_secrets(url: str) -> Outcome:
+async def without_secrets(url: str) -> AttemptResult:
     return await Sender().attempt(lease(url))
 
 
