@@ -270,7 +270,7 @@ def adds(world: World) -> dict[str, str]:
 
 
 def is_retried(world: World) -> bool:
-    return world.webhook.deliveries.get().state == DeliveryState.PENDING
+    return WebhookDelivery.objects.get(pk=world.delivery.pk).state == DeliveryState.PENDING
 
 
 def is_recorded(action: str, world: World) -> bool:
