@@ -42,7 +42,7 @@ def test_a_profile_is_updated_within_its_page(
     assert (after[0] - before[0], after[1] - before[1]) == (1, 1)
 
 
-@pytest.mark.parametrize("app", ["core", "partners", "events", "staff", "users", "transactions"])
+@pytest.mark.parametrize("app", ["partners", "users", "transactions"])
 def test_storage_is_changed_while_rows_are_read_and_written(
     django_db_setup: None, django_db_blocker: Any, app: str
 ) -> None:
