@@ -191,7 +191,7 @@ def installation(tmp_path: Path) -> Iterator[Installation]:
         manage(owner, "create_partner", LIVE_PARTNER, "--name", "Bank")
         manage(owner, "create_staff", REVIEWER, "--email", "rachel@example.com", "--role", "reviewer")
         # As if she had signed in.
-        has_signed_in = "from users.models import Staff; Staff.objects.update(password_is_one_time=False)"
+        has_signed_in = "from staff.models import Staff; Staff.objects.update(password_is_one_time=False)"
         manage(environment, "shell", "--verbosity", "0", "--command", has_signed_in)
         keys = {}
         for slug in (PARTNER, LIVE_PARTNER):
