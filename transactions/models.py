@@ -16,9 +16,10 @@ from core.audit import entry_trigger, register
 from core.database.query import json_text, wire_time
 from core.database.schema import newest_of_each_mode
 from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object, stamped
+from events.models import EventType
+from events.models.feed import outbox_entry, outbox_entry_of_rows
 from partners.models import Partner
 from staff.models import Staff
-from transactions import events
 from users.models import User
 from users.models.columns import names_of_user
 from users.models.triggers import by_active_staff
@@ -44,6 +45,34 @@ if TYPE_CHECKING:
     _Field = models.Field[Decimal | str, Decimal]
 else:  # Django's own class takes no parameters
     _Field = models.Field
+
+# What triggers write to the outbox (contract, section 10).
+_TRANSACTIONS_RECORDED = outbox_entry_of_rows(
+    EventType.TRANSACTIONS_RECORDED,
+    source="inserted",
+    external_id="(SELECT u.external_id FROM users_user u WHERE u.id = user_id)",
+    time="created_at",
+)
+_DOCUMENT_PUBLISHED = outbox_entry(
+    EventType.DOCUMENT_PUBLISHED,
+    source="users_user u WHERE u.id = NEW.user_id",
+    partner="u.partner_id",
+    user="u.id",
+    data={
+        "externalId": "u.external_id",
+        "userId": "u.id",
+        "documentId": "NEW.document_id",
+        "type": "NEW.type",
+        "createdAt": wire_time("NEW.created_at"),
+    },
+)
+_DOCUMENT_WITHDRAWN = outbox_entry(
+    EventType.DOCUMENT_WITHDRAWN,
+    source="transactions_document d JOIN users_user u ON u.id = d.user_id WHERE d.id = NEW.document_id",
+    partner="u.partner_id",
+    user="u.id",
+    data={"externalId": "u.external_id", "userId": "u.id", "documentId": "d.document_id"},
+)
 
 
 class NumericField(_Field):
@@ -181,7 +210,7 @@ class Conversion(UserRow):
                 operation=pgtrigger.Insert,
                 level=pgtrigger.Statement,
                 referencing=pgtrigger.Referencing(new="inserted"),  # type: ignore[no-untyped-call]
-                func=f"{events.TRANSACTIONS_RECORDED}; RETURN NULL;",
+                func=f"{_TRANSACTIONS_RECORDED}; RETURN NULL;",
             ),
         )
 
@@ -251,7 +280,7 @@ class Document(UserRow):
                 name="event",
                 when=pgtrigger.After,
                 operation=pgtrigger.Insert,
-                func=f"{events.DOCUMENT_PUBLISHED}; RETURN NULL;",
+                func=f"{_DOCUMENT_PUBLISHED}; RETURN NULL;",
             ),
             PermanentTrigger(
                 name="file_goes",
@@ -274,7 +303,7 @@ class Document(UserRow):
 
 
 class ErasedFile(models.Model):
-    """The file of a document that went with its user, until the storage has deleted it: documents/erased_files.py."""
+    """The file of a document that went with its user, until the storage has deleted it: documents/publishing.py."""
 
     storage_name = models.CharField(max_length=100, primary_key=True)
 
@@ -304,7 +333,7 @@ class DocumentWithdrawal(models.Model):
                 name="event",
                 when=pgtrigger.After,
                 operation=pgtrigger.Insert,
-                func=f"{events.DOCUMENT_WITHDRAWN}; RETURN NULL;",
+                func=f"{_DOCUMENT_WITHDRAWN}; RETURN NULL;",
             ),
             entry_trigger(
                 f"'{_WITHDRAWN}'",

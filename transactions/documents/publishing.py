@@ -1,7 +1,7 @@
 """Publishes documents, and withdraws those that were published by mistake (contract, section 7).
 
 First the file is stored, then the row: no row is ever without its file. A process that is killed between the two leaves
-a file without a row, which nobody can see.
+a file without a row, which nobody can see. The files of erased users go after the commit.
 """
 
 import errno
@@ -25,7 +25,14 @@ from core.refusals import RefusedError
 from staff.models import Staff
 from transactions.documents.downloads import CHUNK_BYTES, STORAGE
 from transactions.documents.file_types import EXTENSIONS, ContentCheck
-from transactions.models import TITLE_LENGTH, WITHDRAWAL_REASON_LENGTH, Document, DocumentType, DocumentWithdrawal
+from transactions.models import (
+    TITLE_LENGTH,
+    WITHDRAWAL_REASON_LENGTH,
+    Document,
+    DocumentType,
+    DocumentWithdrawal,
+    ErasedFile,
+)
 from users.decisions.compliance import PERMISSION
 from users.models import User
 
@@ -210,3 +217,32 @@ def withdraw(*, document: Document, by: Staff, reason: str, source: str) -> Docu
             return DocumentWithdrawal.objects.create(document=document, by=by, reason=reason)
     except IntegrityError:
         raise RefusedError(f"Document {document.document_id} is withdrawn already.") from None
+
+
+# A storage that fails for so many files in a row is not asked for the others: each may wait for seconds.
+MAX_FAILURES = 3
+
+
+def delete_files(*, using: str) -> int:
+    """Delete the files of documents that went with their users.
+
+    Returns how many are left, because the storage failed: for the next run.
+
+    using: the alias of the owner's connection.
+    """
+    waiting = ErasedFile.objects.using(using)
+    failures = 0
+    # At random, so that the same few files never keep the others from their turn.
+    for erased in waiting.order_by("?"):
+        try:
+            # A file that is not there is no failure.
+            storages[STORAGE].delete(erased.storage_name)
+        except OSError as error:
+            failures += 1
+            log.warning("a file of an erased document is left", file=erased.storage_name, exc_info=error)
+            if failures == MAX_FAILURES:
+                break
+        else:
+            failures = 0
+            erased.delete()
+    return waiting.count()

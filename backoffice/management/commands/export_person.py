@@ -8,7 +8,7 @@ from backoffice.exports import downloads, person_copy
 from core.management.arguments import Argument
 from core.management.base import Outcome, ServiceCommand
 from staff.models import Staff
-from users.management.base import USER, by
+from users.management import USER, by
 from users.models import User
 
 

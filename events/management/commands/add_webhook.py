@@ -1,8 +1,8 @@
 from core.management.arguments import Argument
 from core.management.base import SHOWN_ONCE, Outcome, ServiceCommand
-from events.management.webhooks import DESCRIPTION, TYPES, types_text
+from events.management import DESCRIPTION, TYPES, types_text
 from events.webhooks import endpoints
-from partners.management.partners import find_partner
+from partners.management import find_partner
 
 
 class Command(ServiceCommand):

@@ -1,7 +1,7 @@
 from core.management.base import Outcome, ServiceCommand, listing
-from events.management.webhooks import types_text, webhook_data
+from events.management import types_text, webhook_data
 from events.webhooks import endpoints
-from partners.management.partners import PARTNER
+from partners.management import PARTNER
 from partners.models import Partner
 
 

@@ -1,5 +1,5 @@
 from core.management.base import ServiceCommand
-from events.management.webhooks import ENDPOINT
+from events.management import ENDPOINT
 from events.webhooks import endpoints
 
 

@@ -1,6 +1,6 @@
 from core.management.arguments import Argument, moment
 from core.management.base import ServiceCommand
-from events.management.webhooks import ENDPOINT
+from events.management import ENDPOINT
 from events.webhooks import deliveries
 
 

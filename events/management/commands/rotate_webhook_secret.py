@@ -1,10 +1,10 @@
 from datetime import timedelta
 
 from core.management.base import SHOWN_ONCE, Outcome, ServiceCommand
-from events.management.webhooks import ENDPOINT
+from events.management import ENDPOINT
 from events.models import WebhookEndpoint
 from events.webhooks import endpoints
-from partners.management.partners import overlap_hours
+from partners.management import overlap_hours
 
 
 class Command(ServiceCommand):

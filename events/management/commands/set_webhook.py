@@ -3,10 +3,10 @@ from django.db import transaction
 
 from core.management.arguments import Argument
 from core.management.base import Outcome, ServiceCommand
-from events.management.webhooks import DESCRIPTION, ENDPOINT, TYPES, types_text, webhook_data
+from events.management import DESCRIPTION, ENDPOINT, TYPES, types_text, webhook_data
 from events.models import WebhookEndpoint
 from events.webhooks import endpoints
-from partners.management.partners import switch
+from partners.management import switch
 
 
 class Command(ServiceCommand):

@@ -1,5 +1,5 @@
 from core.management.base import Outcome, ServiceCommand
-from events.management.webhooks import ENDPOINT
+from events.management import ENDPOINT
 from events.models import WebhookEndpoint
 from events.webhooks.delivering import send_test
 

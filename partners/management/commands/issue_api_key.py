@@ -5,7 +5,7 @@ from django.utils import timezone
 from core.management.arguments import Argument, number
 from core.management.base import Outcome, ServiceCommand
 from partners.authentication import keys
-from partners.management.partners import PARTNER, issued_key
+from partners.management import PARTNER, issued_key
 from partners.models import Partner
 
 

@@ -1,5 +1,5 @@
 from core.management.base import Outcome, ServiceCommand, listing
-from partners.management.partners import PARTNER
+from partners.management import PARTNER
 from partners.models import Partner
 
 

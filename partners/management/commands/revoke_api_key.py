@@ -1,6 +1,6 @@
 from core.management.base import Outcome, ServiceCommand, plain
 from partners.authentication import keys
-from partners.management.partners import API_KEY
+from partners.management import API_KEY
 from partners.models import ApiKey
 
 

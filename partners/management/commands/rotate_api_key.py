@@ -2,7 +2,7 @@ from datetime import timedelta
 
 from core.management.base import Outcome, ServiceCommand, plain
 from partners.authentication import keys
-from partners.management.partners import API_KEY, issued_key, overlap_hours
+from partners.management import API_KEY, issued_key, overlap_hours
 from partners.models import ApiKey
 
 

@@ -3,7 +3,7 @@ from django.db import transaction
 
 from core.management.arguments import Argument
 from core.management.base import Outcome, ServiceCommand
-from partners.management.partners import PARTNER, switch
+from partners.management import PARTNER, switch
 from partners.models import Partner
 
 DEFAULT = "default"

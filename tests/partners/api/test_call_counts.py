@@ -95,7 +95,7 @@ def workloads(client: PartnerClient, user: User) -> Iterator[tuple[str, Callable
 
 # The most calls and modules.
 BOUNDS = {"list": (558, 21), "update": (1108, 28), "create": (1319, 28)}
-PACKAGES = ("config", "core", "partners", "sandbox", "staff", "transactions", "users")
+PACKAGES = ("config", "core", "events", "partners", "sandbox", "staff", "transactions", "users")
 
 
 def test_calls_and_modules_of_a_request(counter: Counter, user: User) -> None:

@@ -112,7 +112,7 @@ def test_a_database_that_does_not_answer_is_one_line(partner: Partner, monkeypat
     def fail(*_: object, **__: object) -> None:
         raise OperationalError("connection refused\nIs the server running?")
 
-    monkeypatch.setattr("partners.management.partners.Partner.objects.get", fail)
+    monkeypatch.setattr("partners.management.Partner.objects.get", fail)
     assert refusal("set_partner", partner.slug, "--enable").startswith("The database cannot be reached")
 
 

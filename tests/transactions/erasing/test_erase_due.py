@@ -26,7 +26,7 @@ from tests.support.commands import outcome, printed, refusal, run
 from tests.support.documents import add_document, path_of
 from tests.support.erasing import age_erasures, approve_erasure
 from tests.support.staff import client_of
-from transactions.documents import erased_files
+from transactions.documents import publishing
 from transactions.documents.downloads import STORAGE
 from transactions.management.commands import erase_due
 from transactions.models import ErasedFile
@@ -211,7 +211,7 @@ def test_a_storage_that_fails_is_not_asked_for_every_file(
         told = refusal("erase_due", "--confirm", "6")
     assert told.startswith("6 of 6 were erased; 6 files could not be deleted")
     # Once for the first batch, and once at the end.
-    assert len(asked) <= 2 * erased_files.MAX_FAILURES
+    assert len(asked) <= 2 * publishing.MAX_FAILURES
     erase("--confirm", "0")
     assert not ErasedFile.objects.exists()
 

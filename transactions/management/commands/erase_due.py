@@ -8,8 +8,8 @@ from tqdm import tqdm
 
 from core.database import serving_role
 from core.management.base import Outcome, ServiceCommand, collected_signals, stop_for
-from transactions.documents.erased_files import delete_files
-from users.management.base import confirm
+from transactions.documents.publishing import delete_files
+from users.management import confirm
 from users.retention import erasures
 from users.retention.clock import erase
 

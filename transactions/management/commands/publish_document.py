@@ -12,7 +12,7 @@ from transactions.documents.file_types import EXTENSIONS, UNKNOWN, content_type_
 from transactions.documents.publishing import Replacement, UnreadableError, find_document, publish
 from transactions.imports.lines import LineError, created_at_of
 from transactions.models import Document, DocumentType
-from users.management.base import USER, by
+from users.management import USER, by
 
 
 def _created_at(text: str) -> datetime:

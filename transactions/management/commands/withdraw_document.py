@@ -3,7 +3,7 @@ from functools import partial
 from core.management.arguments import REASON, Argument
 from core.management.base import ServiceCommand
 from transactions.documents.publishing import find_document, withdraw
-from users.management.base import by
+from users.management import by
 
 
 class Command(ServiceCommand):

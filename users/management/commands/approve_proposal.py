@@ -4,7 +4,7 @@ from uuid import UUID
 
 from core.management.arguments import row_id
 from users.decisions import proposals
-from users.management.base import NOTE, TAKE_OVER, CaseCommand, by
+from users.management import NOTE, TAKE_OVER, CaseCommand, by
 from users.models import Proposal
 
 

@@ -3,7 +3,7 @@ from typing import Any
 from uuid import UUID
 
 from core.management.arguments import row_id
-from users.management.base import NOTE, TAKE_OVER, CaseCommand, by
+from users.management import NOTE, TAKE_OVER, CaseCommand, by
 from users.models import Requirement
 from users.requirements.lifecycle import close_requirement
 

@@ -1,7 +1,7 @@
 from core.management.arguments import Argument, row_id
 from core.management.base import ServiceCommand
 from users.decisions import proposals
-from users.management.base import by
+from users.management import by
 
 
 class Command(ServiceCommand):

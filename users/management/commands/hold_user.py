@@ -1,7 +1,7 @@
 from core.management.arguments import reason
 from core.management.base import Outcome, ServiceCommand
 from staff.models import Staff
-from users.management.base import ERASER, USER, by
+from users.management import ERASER, USER, by
 from users.models import User
 from users.retention.holds import place_hold
 

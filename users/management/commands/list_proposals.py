@@ -1,6 +1,6 @@
 from core.management.arguments import Argument
 from core.management.base import Outcome, ServiceCommand, listing
-from partners.management.partners import PARTNER
+from partners.management import PARTNER
 from partners.models import Partner
 from users.models import Proposal
 

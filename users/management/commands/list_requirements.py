@@ -2,7 +2,7 @@ from django.utils import timezone
 
 from core.management.arguments import Argument
 from core.management.base import Outcome, ServiceCommand, listing
-from partners.management.partners import PARTNER
+from partners.management import PARTNER
 from partners.models import Partner
 from users.requirements.lifecycle import not_closed_of_partner
 

@@ -1,7 +1,7 @@
 from core.management.arguments import Argument, reason
 from core.management.base import ServiceCommand
-from partners.management.partners import find_partner
-from users.management.base import ERASER, by, confirm
+from partners.management import find_partner
+from users.management import ERASER, by, confirm
 from users.retention import erasures
 
 

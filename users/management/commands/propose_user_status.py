@@ -1,7 +1,7 @@
 from core.management.arguments import REASON
 from users.decisions.compliance import Decision
 from users.decisions.proposals import propose
-from users.management.base import REASON_CODE, TAKE_OVER, TO_STATUS, USER, CaseCommand, by
+from users.management import REASON_CODE, TAKE_OVER, TO_STATUS, USER, CaseCommand, by
 
 
 class Command(CaseCommand):

@@ -1,6 +1,6 @@
 from core.management.arguments import reason, row_id
 from core.management.base import ServiceCommand
-from users.management.base import ERASER, by
+from users.management import ERASER, by
 from users.retention.holds import release_hold
 
 

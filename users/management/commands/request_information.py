@@ -1,5 +1,5 @@
 from core.management.arguments import Argument, number
-from users.management.base import TAKE_OVER, USER, CaseCommand, by
+from users.management import TAKE_OVER, USER, CaseCommand, by
 from users.models import RequirementCode
 from users.models.columns import FIELD_NAMES
 from users.models.requirements import MAX_DUE_DAYS
