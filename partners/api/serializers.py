@@ -38,6 +38,11 @@ class StrictSerializer(serializers.Serializer[Instance]):
         """The fields; DRF's own mapping makes two calls for each."""
         return dict(self.fields)
 
+    @cached_property
+    def _checks(self) -> list[tuple[str, serializers.Field[Any, Any, Any, Any], Callable[[Any], Any] | None]]:
+        """The fields, each with the serializer's `validate_<field>`, if there is one."""
+        return [(name, field, getattr(self, f"validate_{name}", None)) for name, field in self.fields_by_name.items()]
+
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         """The values by source. Raises ValidationError."""
         values, errors = self.check_fields(data)
@@ -51,11 +56,12 @@ class StrictSerializer(serializers.Serializer[Instance]):
         values: dict[str, Any] = {}
         errors: Errors = {}
         fields = self.fields_by_name
-        for name, field in fields.items():
+        for name, field, validate in self._checks:
             if self.partial and name not in data:
                 continue
             try:
-                values[field.source or name] = field.run_validation(data.get(name, empty))
+                value = field.run_validation(data.get(name, empty))
+                values[field.source or name] = validate(value) if validate else value
             except serializers.ValidationError as error:
                 errors[name] = error.detail
             except DjangoValidationError as error:

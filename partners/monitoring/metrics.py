@@ -1,4 +1,4 @@
-"""Metrics (docs/operations.md): what this process counts, and gauges that are read at each scrape, whoever serves."""
+"""Metrics (docs/operations.md): counters of this process, and gauges of the installation, read at each scrape."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress

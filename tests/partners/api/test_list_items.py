@@ -1,5 +1,6 @@
 """The items of lists, which PostgreSQL writes, are byte for byte what Python makes of the rows: contract, section 6."""
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
@@ -182,3 +183,11 @@ def test_a_time_is_as_python_writes_it(db: None, moment: datetime) -> None:
     except OverflowError:
         return
     assert written(wire_time("%s::timestamptz"), expected) == expected
+
+
+@pytest.mark.parametrize("model", [Conversion, Document, Event, User])
+def test_no_column_of_an_item_can_be_null(model: Any) -> None:
+    # A null would make the whole item null, and the list would leave it out.
+    shown = [field for field in model._meta.concrete_fields if re.search(rf"\b{field.column}\b", model.wire)]
+    assert shown
+    assert [field.column for field in shown if field.null] == []

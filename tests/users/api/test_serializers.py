@@ -7,6 +7,7 @@ import pytest
 from django.utils import translation
 from rest_framework.exceptions import ValidationError
 
+from partners.api.serializers import TextField
 from tests import factories
 from users.api.serializers import CREATE, UPDATE, UserCreateSerializer
 from users.models.columns import FIELD_NAMES, Profile
@@ -35,6 +36,27 @@ def test_they_are_serializers_of_drf() -> None:
     serializer = UserCreateSerializer(data=factories.user_body(city="", nickname="Ada"))
     assert not serializer.is_valid()
     assert serializer.errors == {"city": ["Must not be empty."], "nickname": ["Unknown field."]}
+
+
+def test_hooks_of_drf_are_called() -> None:
+    def no_nurses(value: str) -> None:
+        if value == "Nurse":
+            raise ValidationError("Is a nurse.")
+
+    class Picky(UserCreateSerializer):
+        occupation = TextField(max_length=100, write_only=True, validators=[no_nurses])
+
+        def validate_city(self, value: str) -> str:
+            if value == "Ottawa":
+                raise ValidationError("Is Ottawa.")
+            return value.upper()
+
+    serializer = Picky(data=factories.user_body(city="Ottawa", occupation="Nurse"))
+    assert not serializer.is_valid()
+    assert serializer.errors == {"city": ["Is Ottawa."], "occupation": ["Is a nurse."]}
+    serializer = Picky(data=factories.user_body())
+    assert serializer.is_valid()
+    assert serializer.validated_data["city"] == "TORONTO"
 
 
 def test_errors_are_english_whatever_language_is_active() -> None:
