@@ -126,9 +126,13 @@ def lease_test(*, endpoint: WebhookEndpoint, is_only: bool = False) -> Lease:
 
 def _leases(rows: Sequence[statements.Row]) -> list[Lease]:
     secrets = endpoints.secrets_by_endpoint({row[1] for row in rows}) if rows else {}
-    # Django's connection returns JSON as text.
+    # Django's connection returns JSON as text, in which PostgreSQL puts white space: the feed has none.
     return [
-        one._replace(attempts=orjson.loads(row[6]), secrets=secrets[one.endpoint_id])
+        one._replace(
+            body=orjson.dumps(orjson.loads(one.body)).decode(),
+            attempts=orjson.loads(row[6]),
+            secrets=secrets[one.endpoint_id],
+        )
         for row in rows
         for one in (Lease._make((*row, ())),)
     ]

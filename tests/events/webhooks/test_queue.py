@@ -121,12 +121,14 @@ def test_a_lease_has_the_event_as_the_feed_does(partner: Partner, endpoint: Webh
     found = lease_one()
     assert (found.url, found.event_id) == (endpoint.url, event.event_id)
     created_at = event.created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    assert json.loads(found.body) == {
+    shown = {
         "eventId": str(event.event_id),
         "type": "user.statusChanged",
         "createdAt": created_at,
         "data": event.data,
     }
+    # Byte for byte, without white space.
+    assert found.body == json.dumps(shown, separators=(",", ":"), ensure_ascii=False)
 
 
 def test_an_expired_lease_is_leased_again(partner: Partner, endpoint: WebhookEndpoint) -> None:
