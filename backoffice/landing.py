@@ -26,11 +26,10 @@ from backoffice.lists.pages import ASKED as ASKED_LIST
 from backoffice.lists.pages import DECISIONS, QUEUE
 from backoffice.lists.waiting_time import AgeState, limits
 from backoffice.users.filters import OVERDUE, TO_DECIDE
-from users.cases import claims
+from users import claims, retention
 from users.decisions import proposals
 from users.models import ASKED, Status, StatusChange, User
 from users.models.case import live
-from users.retention.clock import count_due
 
 DAYS = 30
 # An index alone counts so many within some 10 ms.
@@ -81,7 +80,7 @@ def _figures(may: Callable[[str], bool]) -> Iterator[dict[str, Any]]:
         text, url = count_text(bounded_count(proposals.waiting())), reverse("admin:users_proposal_changelist")
         yield {"title": _("For a second person"), "text": text, "url": url}
     if may("users.keep_records"):
-        text, url = count_text(count_due(MAX_COUNT + 1)), reverse("backoffice_records")
+        text, url = count_text(retention.due_users()[: MAX_COUNT + 1].count()), reverse("backoffice_records")
         yield {"title": _("Due for erasure"), "text": text, "url": url}
 
 

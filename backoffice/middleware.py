@@ -21,7 +21,7 @@ from django.views import defaults
 
 from core.database import errors
 from users.models import Erasure, User
-from users.retention.erasures import erased_text
+from users.retention import erased_text
 
 # The value of Retry-After while the database cannot be reached.
 RETRY_SECONDS = 2

@@ -3,7 +3,7 @@
 docs/operations.md, "Records".
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -13,7 +13,7 @@ from django.apps import apps
 from django.contrib import admin, messages
 from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import BadRequest
-from django.db.models import F
+from django.db.models import Count, F, Prefetch, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -28,10 +28,11 @@ from backoffice.case.acts import APPROVAL_FRESH_SECONDS
 from backoffice.exports import downloads
 from backoffice.exports.views import ExportAction
 from staff.models import Staff
-from users.models import AccessKind, Erasure, ErasureProposal, ErasureState, Hold, ProposedErasure, Status, User
-from users.models.erasure_proposals import ERASURE_REASON_LENGTH
-from users.retention import erasures, holds
-from users.retention.clock import DueUser, due_users, first_due_users
+from users import retention
+from users.decisions.approval_rules import pair_of
+from users.models import AccessKind, Erasure, ErasureProposal, Hold, ProposalState, ProposedErasure, User
+from users.models.approvals import NOTE_LENGTH
+from users.models.retention import KEEP_RECORDS
 
 # A quarter.
 DAYS_AHEAD = 92
@@ -44,13 +45,13 @@ class ReasonForm(forms.Form):
 
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
-        max_length=ERASURE_REASON_LENGTH,
+        max_length=NOTE_LENGTH,
         widget=forms.Textarea(attrs={"rows": 2, "class": "bo-input"}),
     )
 
 
 @require_safe
-@permission_required(holds.PERMISSION, raise_exception=True)
+@permission_required(retention.PERMISSION, raise_exception=True)
 def overview(request: HttpRequest) -> HttpResponse:
     """Show who is due now and within a quarter, proposed erasures, and what was destroyed."""
     return _page(Act(request, staff_of(request)))
@@ -60,7 +61,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 class RecordsAction(Action):
     """On the records that are due, or on a proposed erasure (`act.row`, its id): the page Records shows the form."""
 
-    permissions: tuple[str, ...] = (holds.PERMISSION,)
+    permissions: tuple[str, ...] = (retention.PERMISSION,)
 
     def find(self, **kwargs: Any) -> Any:
         return kwargs.get("erasure_id")
@@ -86,56 +87,64 @@ def propose(act: Act) -> str:
         count = int(sent.get("count", "0")) if chosen is None else None
     except ValueError:
         raise BadRequest from None
-    made = erasures.propose(reason=act.form.cleaned_data["reason"], user_ids=chosen, count=count, **act.made_by)
+    made = retention.propose_erasure(
+        reason=act.form.cleaned_data["reason"], user_ids=chosen, count=count, **act.made_by
+    )
     return _("The erasure of %(users)s users waits for a second person.") % {"users": made.users}
 
 
 @RecordsAction(fresh_seconds=APPROVAL_FRESH_SECONDS)
 def approve(act: Act) -> str:
     """Approve an erasure that another person proposed."""
-    erasures.approve(proposal_id=act.row, **act.made_by)
+    retention.approve_erasure(proposal_id=act.row, **act.made_by)
     return _("The erasure is approved: erase_due carries it out.")
 
 
 @RecordsAction(form_class=ReasonForm, form_options=lambda act: {"auto_id": f"id_{act.row}_%s"})
 def decline(act: Act) -> str:
     """Decline a proposed erasure."""
-    erasures.decline(proposal_id=act.row, reason=act.form.cleaned_data["reason"], **act.made_by)
+    retention.decline_erasure(proposal_id=act.row, reason=act.form.cleaned_data["reason"], **act.made_by)
     return _("The erasure is declined.")
 
 
-@ExportAction(permissions=(holds.PERMISSION,), back="backoffice_records")
+@ExportAction(permissions=(retention.PERMISSION,), back="backoffice_records")
 def due_list(act: Act) -> HttpResponseBase:
     """Send who is due now and within a quarter, as CSV."""
     record_access(act.request, AccessKind.EXPORTED, detail="CSV of records due for erasure")
     headings = ("dueAt", "userId", "partner", "externalId", "name", "status", "since", "heldBy", "inErasure")
 
     def lines() -> Iterator[str]:
-        return downloads.csv_file(headings, map(_cells, _rows(due_users(within_days=DAYS_AHEAD))))
+        return downloads.csv_file(headings, map(_cells, _rows(retention.due_users(within_days=DAYS_AHEAD))))
 
     return downloads.send_lines(act.request, "due", lines)
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    user: User = row["user"]
-    due: DueUser = row["due"]
+    user: Any = row["user"]
     return (
-        *(due.due_at, due.user_id, due.partner, due.external_id, user.full_name, user.status, user.status_since),
-        *(", ".join(row["held_by"]), due.in_erasure),
+        *(user.due_at, user.pk, user.partner.slug, user.external_id, user.full_name, user.status, user.status_since),
+        *(", ".join(row["held_by"]), user.in_erasure),
     )
 
 
 def _page(act: Act) -> HttpResponse:
     """Render the page, with the form that was sent and why it was refused."""
-    found = first_due_users(MAX_SHOWN, within_days=DAYS_AHEAD)
+    found, now = retention.due_users(within_days=DAYS_AHEAD), timezone.now()
+    is_due, is_free = Q(due_at__lte=now), Q(held=False, in_erasure=False)
+    counts = found.aggregate(
+        all_found=Count("pk"),
+        due=Count("pk", filter=is_due),
+        of_them_held=Count("pk", filter=is_due & Q(held=True)),
+        free=Count("pk", filter=is_due & is_free),
+    )
     sent = act.form if isinstance(act.form, ReasonForm) else None
     context = {
         **admin.site.each_context(act.request),
         "title": _("Records"),
-        **found._asdict(),
-        "rows": _rows(found.users),
-        "more": found.total - len(found.users),
-        "now": timezone.now(),
+        **counts,
+        "rows": _rows(found[:MAX_SHOWN]),
+        "more": max(0, counts["all_found"] - MAX_SHOWN),
+        "now": now,
         "proposals": _proposals(act.staff, {act.row: sent} if act.row and sent else {}),
         "erased": _erased(),
         "propose_form": ReasonForm() if act.row or not sent else sent,
@@ -144,23 +153,11 @@ def _page(act: Act) -> HttpResponse:
     return render(act.request, "backoffice/retention/overview.html", context, status=act.status)
 
 
-def _rows(due: Sequence[DueUser]) -> list[dict[str, Any]]:
-    """Each with the user, and who holds the records."""
-    ids = [one.user_id for one in due]
-    users = User.objects.select_related("partner").in_bulk(ids)
-    held: dict[UUID, list[str]] = {}
-    for user_id, by in holds.in_force(Hold.objects.filter(user__in=ids)).values_list("user", "by__username"):
-        held.setdefault(user_id, []).append(by)
-    return [
-        {
-            "due": one,
-            "user": users[one.user_id],
-            "status": Status(users[one.user_id].status).label,
-            "held_by": sorted(set(held.get(one.user_id, []))),
-        }
-        for one in due
-        if one.user_id in users
-    ]
+def _rows(due: QuerySet[Any]) -> list[dict[str, Any]]:
+    """Each user with who holds the records."""
+    holders = retention.in_force(Hold.objects.select_related("by"))
+    users = due.prefetch_related(Prefetch("holds", holders, to_attr="holds_in_force"))
+    return [{"user": one, "held_by": sorted({hold.by.username for hold in one.holds_in_force})} for one in users]
 
 
 def _proposals(reader: Staff, declined: Mapping[UUID, ReasonForm]) -> list[dict[str, Any]]:
@@ -172,10 +169,9 @@ def _proposals(reader: Staff, declined: Mapping[UUID, ReasonForm]) -> list[dict[
     return [
         {
             "proposal": one,
-            "state": ErasureState(one.present_state),
-            "is_open": (is_open := one.present_state == ErasureState.OPEN),
-            "users": _users_of(one) if is_open else [],
-            "blocking_reason": erasures.blocking_reason(one, reader) if is_open else "",
+            "state": ProposalState(one.present_state),
+            "users": _users_of(one) if one.is_open else [],
+            "blocking_reason": pair_of(one.by, reader, permission=KEEP_RECORDS)[0] if one.is_open else "",
             "decline": declined.get(one.pk) or ReasonForm(auto_id=f"id_{one.pk}_%s"),
         }
         for one in found.order_by("-created_at", "-id")[:MAX_SHOWN]

@@ -29,8 +29,7 @@ from sandbox.views import SandboxMixin
 from sandbox.webhook_views import WebhookCollection, WebhookItem, WebhookSecretRotation, WebhookTest
 from staff.login.views import nothing
 from transactions.api.views import DocumentFile, DocumentList, TransactionList
-from users.api.requirements import RequirementResponses
-from users.api.views import UserCollection, UserItem
+from users.api.views import RequirementResponses, UserCollection, UserItem
 from users.decisions.metrics import cases, proposals
 
 REGISTRY.register(DatabaseCollector(sessions, keys, purge, feeds, webhooks, proposals, cases))

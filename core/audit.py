@@ -23,6 +23,7 @@ from core.database.triggers import (
     UpdateEvent,
     append_only,
     json_object,
+    trigger,
 )
 
 T = TypeVar("T", bound=type[models.Model])
@@ -92,15 +93,11 @@ def record(
         statements.fetch(Query(_RECORD, values), using)
 
 
-def entry_trigger(action: str, *, name: str = "audit", condition: str = "", **entry: Any) -> PermanentTrigger:
-    """The trigger that adds a line for each inserted row. condition: SQL. The rest: see insert_entry."""
-    return PermanentTrigger(
-        name=name,
-        when=pgtrigger.After,
-        operation=pgtrigger.Insert,
-        condition=pgtrigger.Condition(condition) if condition else None,
-        func=f"{insert_entry(action, **entry)}; RETURN NULL;",
-    )
+def entry_trigger(
+    action: str, *, name: str = "audit", timing: str = "after insert", condition: str = "", **entry: Any
+) -> PermanentTrigger:
+    """The trigger that adds a line for each row. timing, condition: see trigger. The rest: see insert_entry."""
+    return trigger(name, timing, f"{insert_entry(action, **entry)};", condition=condition)
 
 
 def tracked(

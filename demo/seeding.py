@@ -27,14 +27,14 @@ from transactions.documents.file_types import pdf
 from transactions.documents.publishing import publish
 from transactions.models import Conversion, Document, DocumentType
 from users import models as rows
-from users import queries, updates
+from users import queries, requirements
 from users.api.serializers import CREATE, UPDATE
-from users.cases.claims import next_case
+from users.claims import next_case
 from users.decisions.compliance import PERMISSION, Decision, decide
 from users.decisions.reasons import reasons_for
 from users.models import Status, User
-from users.requirements.lifecycle import open_requirement
-from users.retention.holds import place_hold
+from users.requirements import open_requirement
+from users.retention import place_hold
 
 PARTNER, SANDBOX_PARTNER, COMMAND, SECOND = "demo", "demo-sandbox", "seed_demo", "demo-reviewer-2"
 # One account of each role, and a second reviewer.
@@ -120,7 +120,7 @@ def _create_users(partner: Partner, people: Mapping[str, Sequence[Step]]) -> Non
                 _save_user(partner, one, event)
         _make_older(partner, {one: days for one, (_, days) in current.items()})
     for user in partner.users.filter(external_id=external_id(HELD), holds=None):
-        place_hold(user_id=user.pk, by=next(staff), reason="A complaint of the user is open.", source=COMMAND)
+        place_hold(user=user, by=next(staff), reason="A complaint of the user is open.", source=COMMAND)
     proposed = partner.users.filter(external_id=external_id(PROPOSED), status=PENDING)
     for user in proposed.exclude(proposals__in=rows.Proposal.objects.open()):
         call_command("set_approval_rule", PENDING, ACTIVE, "ciroAffiliate", stdout=io.StringIO())
@@ -142,10 +142,10 @@ def _save_user(partner: Partner, external_id: str, fields: Mapping[str, Any]) ->
     if rows:
         stored = queries.StoredUser.of(rows[0])
         profile, columns = UPDATE.updated(fields, stored.profile)
-        updates.update_user(user=stored, profile=profile, columns=columns)
+        requirements.update_user(user=stored, profile=profile, columns=columns)
     else:
         _, profile = CREATE.new_user({"externalId": external_id, **fields})
-        statements.fetch(updates.creation(partner_id=partner.pk, external_id=external_id, profile=profile))
+        statements.fetch(queries.insert(partner.pk, external_id, profile))
 
 
 def _make_older(partner: Partner, days: Mapping[str, float]) -> None:

@@ -26,12 +26,11 @@ from tests.support.client import PartnerClient, Transport
 from tests.support.internal import REASON
 from transactions.documents.publishing import publish
 from transactions.models import Conversion, Document, DocumentType
-from users import updates as profiles
-from users.cases import claims
+from users import claims, queries
 from users.decisions import compliance
 from users.models import AccessKind, AccessRecord, Claim, Requirement, RequirementCode, Status, StatusChange, User
 from users.models.columns import PROFILE_COLUMNS, Profile
-from users.requirements.lifecycle import open_requirement, respond
+from users.requirements import open_requirement, respond
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
@@ -154,7 +153,7 @@ class UserFactory(factory.django.DjangoModelFactory[User]):
         partner, external_id, status = (fields.pop(name) for name in ("partner", "external_id", "status"))
         profile = ProfileFactory.build(**{name: fields.pop(name) for name in PROFILE_COLUMNS if name in fields})
         assert not fields, fields
-        [created] = statements.fetch(profiles.creation(partner_id=partner.pk, external_id=external_id, profile=profile))
+        [created] = statements.fetch(queries.insert(partner.pk, external_id, profile))
         user = User.objects.get(pk=created.id)
         decide(user, status)
         return user

@@ -11,7 +11,7 @@ class UsersConfig(AppConfig):
     def ready(self) -> None:
         """Connect the signals."""
         from staff.access import account_disabled, account_disabling  # noqa: PLC0415 - models are ready only now
-        from users.cases import claims  # noqa: PLC0415
+        from users import claims  # noqa: PLC0415
         from users.decisions import proposals  # noqa: PLC0415 - the check of approval_rules too
 
         account_disabling.connect(claims.release_all, dispatch_uid="users.claims")

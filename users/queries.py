@@ -11,13 +11,14 @@ from uuid import UUID
 from core.database import statements
 from core.database.query import Query, wire_time
 from core.database.statements import Row
-from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, FoldedName, Profile
+from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, Profile
+from users.profile.names import fold_name
 
 
 class UserSummary(NamedTuple):
     """A user in responses; times as on the wire.
 
-    requirements: those that are not closed, once they are read (users/requirements/lifecycle.py).
+    requirements: those that are not closed, once they are read (users/requirements.py).
     """
 
     id: str
@@ -83,8 +84,9 @@ _UPDATE = f"""
 """
 
 
-def insert(partner_id: int, external_id: str, profile: Profile, name: FoldedName) -> Query[NewUser]:
-    """Store a new user; no row where the partner has one with this externalId. name: that of the profile."""
+def insert(partner_id: int, external_id: str, profile: Profile) -> Query[NewUser]:
+    """Store a new user; no row where the partner has one with this externalId."""
+    name = fold_name(profile.first_name, profile.last_name)
     parameters = (uuid.uuid4(), partner_id, external_id, *profile, *name)
     return Query(_INSERT, parameters, NewUser._make)
 
@@ -99,12 +101,11 @@ def lock(partner_id: int, external_id: str) -> Query[Row]:
     return Query(_LOCK, (partner_id, external_id))
 
 
-def update(user_id: str, profile: Profile, name: FoldedName | None) -> UserSummary:
-    """Store the profile of a locked user; the database sets updated_at. Raises LookupError if there is no such row.
-
-    name: that of the profile; None where it is the same as before.
-    """
-    return _only(Query(_UPDATE, (*profile, *(name or (None, None)), user_id)))
+def update(user: StoredUser, profile: Profile) -> UserSummary:
+    """Store the profile of a locked user; the database sets updated_at. Raises LookupError if there is no such row."""
+    is_renamed = (profile.first_name, profile.last_name) != (user.profile.first_name, user.profile.last_name)
+    name = fold_name(profile.first_name, profile.last_name) if is_renamed else (None, None)
+    return _only(Query(_UPDATE, (*profile, *name, user.summary.id)))
 
 
 def reread(user_id: UUID | str) -> UserSummary:

@@ -18,7 +18,9 @@ from psycopg.errors import IntegrityConstraintViolation, LockNotAvailable
 
 from core.database import errors
 from core.refusals import RefusedError
+from staff.models import Staff
 from users.models import RequirementCode
+from users.models.approvals import REASON_LENGTH, TwoPersonProposal
 from users.models.requirements import MAX_DUE_DAYS, MAX_REQUIREMENTS, MAX_REQUIREMENTS_EVER, MAX_RESPONSES
 
 log = structlog.get_logger("users.refusals")
@@ -35,10 +37,7 @@ OPEN_REQUIREMENT = "A user with an open requirement does not become active."
 
 _MISSING: dict[str, Any] = {
     **dict.fromkeys(
-        (
-            *("status_change_reason_given", "proposal_reason_given", "hold_reason_given", "release_reason_given"),
-            *("An erasure begins open, with a reason.", "An erasure is declined with a reason."),
-        ),
+        (*("status_change_reason_given", "A proposal has a reason.", "hold_reason_given", "release_reason_given"),),
         gettext_lazy("A reason is required."),
     ),
     **dict.fromkeys(("case_note_given", "A proposal is declined with a note."), gettext_lazy("A note is required.")),
@@ -68,8 +67,11 @@ _TEXTS: Mapping[str, Any] = {
         "This move takes one person by now: decline the proposal and decide."
     ),
     "This move takes one person: there is no rule for it.": gettext_lazy("This move takes one person: decide it."),
-    "proposal_one_open": gettext_lazy("%(first)s has proposed this already."),
-    # Two people: staff/sql/staff_pair.sql. first, second: their names.
+    "A user has at most one open proposal.": gettext_lazy("%(first)s has proposed this already."),
+    # Permissions of users, of the account that acts; two people: staff/sql/staff_pair.sql. first, second: their names.
+    "decide_user": gettext_lazy("%(second)s may not decide about users."),
+    "keep_records": gettext_lazy("%(second)s may not hold or erase records."),
+    "claim_user": gettext_lazy("%(second)s may not claim cases."),
     "pair_is_one": gettext_lazy("You proposed this: another account approves it."),
     "pair_first_may_not": gettext_lazy(
         "%(first)s, who proposed this, may not decide any more: decline it, and another account proposes it."
@@ -98,8 +100,7 @@ _TEXTS: Mapping[str, Any] = {
     "The user is closed.": "The user is closed.",
     "This requirement is closed.": "This requirement is closed.",
     f"A requirement has at most {MAX_RESPONSES} answers.": f"A requirement has at most {MAX_RESPONSES} answers.",
-    # Holds. name: of the account.
-    "An active account that may decide, or audits, does this.": gettext_lazy("%(name)s may not hold or erase records."),
+    # Holds.
     "The records of sandbox users have no retention.": gettext_lazy(
         "The records of sandbox users have no retention: there is nothing to hold."
     ),
@@ -115,11 +116,35 @@ def text_of(refusal: str, **values: Any) -> str:
     return str(_TEXTS[refusal] % values)
 
 
-@contextmanager
-def refused_by_database(**values: Any) -> Iterator[None]:
-    """Raise RefusedError, with a text for people, where a trigger or a constraint refuses. values: of the texts.
+def require_permission(staff: Staff, permission: str) -> None:
+    """Raises RefusedError for an account that is not active, or lacks this permission of users."""
+    if not staff.has_perm(f"users.{permission}"):
+        raise RefusedError(text_of(permission, second=staff.get_username()))
 
-    Used inside of a transaction, which has failed then.
+
+def require_open(proposal: TwoPersonProposal) -> None:
+    """Raises RefusedError for a proposal that has ended, in whatever way."""
+    if not proposal.is_open:
+        raise RefusedError(_("This proposal has ended: %(state)s.") % {"state": proposal.state_label})
+
+
+def stripped(text: str, most: int = REASON_LENGTH, *, is_note: bool = False) -> str:
+    """A reason or a note as it is stored. Raises RefusedError for one that is too long."""
+    text = text.strip()
+    if len(text) > most:
+        reason, note = (
+            _("The reason must be at most %(most)s characters."),
+            _("The note must be at most %(most)s characters."),
+        )
+        raise RefusedError((note if is_note else reason) % {"most": most})
+    return text
+
+
+@contextmanager
+def refused_by_database(*, first: Staff | None = None, second: Staff | None = None, **values: Any) -> Iterator[None]:
+    """Raise RefusedError, with a text for people, where a trigger or a constraint refuses. The arguments: of the texts.
+
+    Used inside of a transaction, which has failed then. first: who proposed. second: who acts.
     """
     try:
         yield
@@ -128,7 +153,8 @@ def refused_by_database(**values: Any) -> Iterator[None]:
         refusal = cause.diag.constraint_name or cause.diag.message_primary or ""
         if refusal in _TEXTS:
             kind = ReasonMissingError if refusal in _MISSING else RefusedError
-            raise kind(text_of(refusal, detail=cause.diag.message_detail, **values)) from error
+            names = {name: one.get_username() for name, one in (("first", first), ("second", second)) if one}
+            raise kind(text_of(refusal, detail=cause.diag.message_detail, **names, **values)) from error
         # What a rule checks by itself, and has changed meanwhile.
         if not isinstance(cause, IntegrityConstraintViolation):
             raise

@@ -24,12 +24,10 @@ from backoffice.case.page import case_context
 from backoffice.case.requirements import AskForm, CloseForm, check_confirmed
 from backoffice.lists.pages import QUEUE, url_for
 from core.refusals import RefusedError
-from users.cases import claims
+from users import claims, requirements, retention
 from users.decisions import compliance, proposals
 from users.models import Hold, Proposal, RequirementCode, Status, StatusChange, User
-from users.models.holds import HOLD_REASON_LENGTH
-from users.requirements import lifecycle
-from users.retention import holds
+from users.models.approvals import REASON_LENGTH
 
 VIEW_CASES = "users.view_user"
 # How fresh the second factor of the second person is.
@@ -168,7 +166,7 @@ def ask(act: Act) -> object:
     if step != SEND:
         return case_page(act.request, act.row.pk, ask=act.form, is_confirmed=step != EDIT)
     check_confirmed(act.form, user=act.row, staff=act.staff, signed=act.request.POST.get("confirmed", ""))
-    lifecycle.open_requirement(user=act.row, **act.form.requirement(), **act.made_on)
+    requirements.open_requirement(user=act.row, **act.form.requirement(), **act.made_on)
     return _("%(user)s waits for the partner.") % {"user": act.row.external_id}
 
 
@@ -179,7 +177,7 @@ def _close_options(act: Act) -> dict[str, Any]:
 @CaseAction(form_class=CloseForm, form_options=_close_options, sent_as="close")
 def close_requirement(act: Act) -> str:
     """Close a requirement."""
-    lifecycle.close_requirement(
+    requirements.close_requirement(
         requirement_id=act.form.requirement_id,
         note=act.form.cleaned_data["note"],
         **act.made_on,
@@ -253,7 +251,7 @@ class HoldForm(forms.Form):
 
     reason = forms.CharField(
         label=gettext_lazy("Reason"),
-        max_length=HOLD_REASON_LENGTH,
+        max_length=REASON_LENGTH,
         widget=forms.Textarea(attrs={"rows": 3, "class": "bo-input"}),
     )
 
@@ -285,13 +283,13 @@ def _holds_page(act: Act) -> HttpResponse:
     return render(act.request, "backoffice/retention/holds.html", context, status=act.status)
 
 
-_HoldAction = partial(CaseAction, permissions=(VIEW_CASES, holds.PERMISSION), form_class=HoldForm, page=_holds_page)
+_HoldAction = partial(CaseAction, permissions=(VIEW_CASES, retention.PERMISSION), form_class=HoldForm, page=_holds_page)
 
 
 @_HoldAction()
 def place_hold(act: Act) -> str:
     """Hold a user's records."""
-    holds.place_hold(user_id=act.row.pk, reason=act.form.cleaned_data["reason"], **act.made_by)
+    retention.place_hold(user=act.row, reason=act.form.cleaned_data["reason"], **act.made_by)
     return _("The records of %(user)s are held.") % {"user": act.row.external_id}
 
 
@@ -302,6 +300,6 @@ def _release_options(act: Act) -> dict[str, Any]:
 @_HoldAction(form_options=_release_options)
 def release_hold(act: Act) -> HttpResponse:
     """Release one of the holds."""
-    holds.release_hold(hold_id=act.form.hold, reason=act.form.cleaned_data["reason"], **act.made_by)
+    retention.release_hold(hold_id=act.form.hold, reason=act.form.cleaned_data["reason"], **act.made_by)
     _say_taken(act, _("The hold is released."))
     return redirect("backoffice_hold", act.row.pk)

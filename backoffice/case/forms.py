@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from users.decisions import compliance
 from users.decisions.reasons import needs_note, reasons_for
 from users.models import Status, User
+from users.models.approvals import NOTE_LENGTH, REASON_LENGTH
 
 _NOTE_REQUIRED = _("A note is required.")
 
@@ -33,7 +34,7 @@ class DecisionForm(forms.Form):
     reason_code = forms.ChoiceField(
         label=_("Reason"), widget=forms.RadioSelect, error_messages={"required": _("Choose a reason.")}
     )
-    note = _note(compliance.REASON_LENGTH, required=False)
+    note = _note(REASON_LENGTH, required=False)
 
     def __init__(
         self, data: Mapping[str, Any] | None = None, *, present: Status, to_status: str, asks_note: bool = False
@@ -87,7 +88,7 @@ class DeclineForm(_FormOfCase):
     """Why a proposal is declined."""
 
     id_prefix = "decline"
-    note = _note(compliance.MAX_NOTE_LENGTH)
+    note = _note(NOTE_LENGTH)
 
 
 class Button(NamedTuple):

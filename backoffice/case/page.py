@@ -21,6 +21,7 @@ from backoffice.lists.pages import QUEUE, url_for
 from backoffice.lists.waiting_time import age_of
 from staff.models import Staff
 from transactions.models import Conversion, Document
+from users import requirements
 from users.decisions import compliance, proposals
 from users.decisions.approval_rules import approvals_of, pair_of
 from users.decisions.changes import Changes, FieldChange, differences, version_of
@@ -30,7 +31,6 @@ from users.decisions.risk_flags import approval_needs_note
 from users.models import Claim, Proposal, ProposalState, Status, User, UserEvent
 from users.models.columns import GROUPS, IDENTITY_COLUMNS, IDENTITY_PERMISSION
 from users.profile.labels import LABELS, display_birth_date, display_province, display_value
-from users.requirements import lifecycle
 
 LISTED_ROWS = 5
 _HIDDEN_WHERE_EMPTY = {"address_line2"}
@@ -104,7 +104,7 @@ def _decision_context(user: User, reader: Staff, sent: Mapping[str, Any], *, is_
         "may": compliance.permitted_actions(user=user, claim=claim, staff=reader),
         "moves": present if may_decide and not is_claimed_by_other else [],
         "panel": panel,
-        "may_ask": may_decide and not is_claimed_by_other and lifecycle.may_be_asked(user),
+        "may_ask": may_decide and not is_claimed_by_other and requirements.may_be_asked(user),
         "ask": AskForm(),
         "ask_templates": json.dumps(ask_templates()),
         "version": version_of(user),

@@ -16,14 +16,14 @@ from django.utils.translation import gettext_lazy as _
 from backoffice.lists.cells import made_by, made_through
 from core.refusals import RefusedError
 from staff.models import Staff
-from users.api.requirement_serializers import RequirementSerializer
+from users.api.serializers import RequirementSerializer
 from users.decisions.changes import FieldChange
 from users.decisions.decision_basis import HISTORY_PERMISSION
 from users.models import Requirement, RequirementCode, RequirementResponse, RequirementState, User, UserEvent
 from users.models.columns import FIELD_NAMES, IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
 from users.models.requirements import CLOSURE_NOTE_LENGTH, MESSAGE_LENGTH
 from users.profile.labels import LABELS, READING_ORDER
-from users.requirements.lifecycle import DEFAULT_DUE_DAYS, check_message, has_requirements, not_closed
+from users.requirements import DEFAULT_DUE_DAYS, check_message, has_requirements, not_closed
 
 PERMISSION = "users.view_requirement"
 DUE_DAYS = (7, 14, 30)

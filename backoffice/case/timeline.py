@@ -34,7 +34,7 @@ from users.models import (
 )
 from users.models.columns import IDENTITY_PERMISSION
 from users.profile.labels import LABELS, display_moment
-from users.retention.holds import PERMISSION as KEEP_RECORDS
+from users.retention import PERMISSION as KEEP_RECORDS
 
 SHOWN = 15
 MORE = 40

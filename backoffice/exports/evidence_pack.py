@@ -38,7 +38,7 @@ from core.evidence_key import signing_key_id
 from users.models import AccessRecord, RequirementResponse, User, UserEvent
 from users.models.columns import camel_case
 from users.profile.labels import NOTHING
-from users.retention.holds import is_held
+from users.retention import is_held
 
 DECISION = {
     "at": "created_at",

@@ -14,7 +14,7 @@ from backoffice.exports.archives import Attachments, File
 from backoffice.exports.downloads import csv_file, in_chunks
 from core.evidence_key import signing_key_id
 from users.models import AccessRecord, User
-from users.retention.holds import is_held
+from users.retention import is_held
 
 log = structlog.get_logger("users.exports")
 

@@ -27,7 +27,7 @@ from backoffice.exports import downloads, evidence_pack, evidence_packs, lists, 
 from backoffice.exports.lists import FORMATS, HISTORIES, HistoryForm, UserListForm
 from staff.login.reauthentication import FRESH_SECONDS, require_fresh_factor
 from users.models import AccessKind, Hold, User
-from users.retention.holds import in_force
+from users.retention import in_force
 
 EXPORT_USERS = "users.export_user"
 _permitted = permission_required(EXPORT_USERS, raise_exception=True)

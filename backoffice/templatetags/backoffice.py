@@ -18,7 +18,7 @@ from events.models import WebhookDelivery, WebhookEndpoint
 from partners.models import ApiKey, Partner
 from staff.access import administrators
 from users.models import Hold, User, UserEvent
-from users.retention.holds import PERMISSION, in_force
+from users.retention import PERMISSION, in_force
 
 register = template.Library()
 register.filter("moment", moment)

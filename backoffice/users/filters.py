@@ -18,12 +18,12 @@ from backoffice.lists.filters import ChoiceFilter, ValueFilter
 from backoffice.lists.pages import MODE
 from backoffice.lists.waiting_time import AgeState, limits
 from partners.models import Mode
-from users.cases.search import MAX_USERS_OF_RECORDS, find_user_ids
 from users.decisions.reasons import REASONS
 from users.decisions.risk_flags import RISK_FLAGS, visible_flags, with_risk_flags
 from users.models import AccessRecord, Claim, Requirement, Status
 from users.models.case import in_mode
 from users.models.columns import IDENTITY_PERMISSION
+from users.search import MAX_USERS_OF_RECORDS, find_user_ids
 
 ME, NOBODY = "me", "nobody"
 YES, NO = "yes", "no"

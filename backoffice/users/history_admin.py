@@ -27,11 +27,11 @@ from backoffice.users.filters import (
     users_found,
 )
 from staff.models import Staff
-from users.cases.search import find_exactly
 from users.decisions.changes import FieldChange, differences
 from users.decisions.reasons import label_of, move_of, note_of, people_of
 from users.models import AccessKind, AccessRecord, Page, Proposal, Status, StatusChange, UserEvent
 from users.models.columns import IDENTITY_PERMISSION, PROFILE_COLUMNS
+from users.search import find_exactly
 
 # With a link to the export by period.
 _WITH_EXPORT = "admin/users/history_list.html"

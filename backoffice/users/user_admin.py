@@ -30,11 +30,11 @@ from backoffice.lists.waiting_time import age_cell
 from backoffice.users.filters import mode_of, sees_identity, warn_of_cut
 from backoffice.users.user_lists import ALL, HEAD, QUEUE_ORDER, WORK_LISTS, UserList, head_context, list_of
 from partners.models import Mode
-from users.cases import claims, search
+from users import claims, search
 from users.decisions import compliance
 from users.decisions.risk_flags import risk_flag_codes
 from users.models import Claim, Status, User
-from users.retention.erasures import erased_text
+from users.retention import erased_text
 
 _STATUS_KINDS = {
     Status.PENDING_COMPLIANCE: "off",

@@ -16,7 +16,7 @@ from backoffice.lists.cells import flag_legend
 from backoffice.lists.pages import MODE
 from backoffice.users import filters
 from partners.models import Mode
-from users.cases import claims
+from users import claims
 from users.decisions import proposals
 from users.models import ANSWERED, ASKED, Claim, Status, User
 from users.models.case import in_mode

@@ -100,6 +100,38 @@ class FunctionTrigger(PermanentTrigger):
         return f"{self.function}({arguments})"
 
 
+def trigger(
+    name: str,
+    timing: str,
+    body: str = "",
+    *,
+    function: str = "",
+    arguments: Sequence[object] = (),
+    condition: str = "",
+    rows: str = "",
+    declare: Sequence[tuple[str, str]] = (),
+) -> PermanentTrigger:
+    """A trigger with its body, which returns by itself, or with a function of the folder `sql` (FunctionTrigger).
+
+    timing: as in SQL, such as `before update of status`. condition: SQL on OLD and NEW. rows: the name that the body
+    has for all inserted rows, of a trigger for each statement. declare: the body's variables, with their types.
+    """
+    when, operation, *columns = timing.replace(" of ", " ").replace(",", "").split()
+    operations = {"insert": pgtrigger.Insert, "update": pgtrigger.Update, "delete": pgtrigger.Delete}
+    options: dict[str, Any] = {
+        "name": name,
+        "when": pgtrigger.Before if when == "before" else pgtrigger.After,
+        "operation": pgtrigger.UpdateOf(*columns) if columns else operations[operation],  # type: ignore[no-untyped-call]
+        "condition": pgtrigger.Condition(condition) if condition else None,
+    }
+    if rows:
+        options |= {"level": pgtrigger.Statement, "referencing": pgtrigger.Referencing(new=rows)}  # type: ignore[no-untyped-call]
+    if function:
+        return FunctionTrigger(**options, function=function, arguments=arguments)
+    options["declare"] = declare or None
+    return PermanentTrigger(**options, func=f"{body} RETURN {'NEW' if when == 'before' else 'NULL'};")
+
+
 def refuse(message: str) -> str:
     """The body of a trigger that raises an integrity error."""
     return f"RAISE EXCEPTION '{message}' USING ERRCODE = 'integrity_constraint_violation';"

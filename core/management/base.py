@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
+from functools import reduce
 from operator import attrgetter
 from string import Formatter
 from types import FrameType, SimpleNamespace
@@ -71,6 +72,9 @@ class ServiceCommand(BaseCommand):
     data: Mapping[str, str]
     # For people: a format of the data, the arguments and the result.
     text: str
+    # Of a command that lists the rows of its rule, each with the `data`: their name in `--json`, and the columns that
+    # people see, separated by spaces (default: all).
+    lists, columns = "", ""
     # Whether the outcome has a secret that is not shown again.
     shows_secret = False
     # Whether the run itself has a line in the audit log: of commands that change rows without a line of their own.
@@ -89,7 +93,11 @@ class ServiceCommand(BaseCommand):
 
     def perform(self, *args: Any, **options: Any) -> Outcome:
         """Do the work. Raises CommandError with one line, or an exception that `handle` translates."""
-        known = SimpleNamespace(**options, result=self.rule(**options))
+        result = self.rule(**options)
+        if self.lists:
+            rows = [{name: _value_at(row, path) for name, path in self.data.items()} for row in result]
+            return listing(self.lists, rows, self.columns)
+        known = SimpleNamespace(**options, result=result)
         data = {name: attrgetter(path)(known) for name, path in self.data.items()}
         return Outcome(data, _PlainFormatter().vformat(self.text, (), vars(known) | data))
 
@@ -234,6 +242,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return format_timestamp(value)
     return str(value) if isinstance(value, UUID) else value
+
+
+def _value_at(row: object, path: str) -> Any:
+    """The value at a path of attributes; None where one of them is not there, such as a related row."""
+    return reduce(lambda value, name: getattr(value, name, None), path.split("."), row)
 
 
 class _PlainFormatter(Formatter):

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group
 from staff.models import Staff
 from users.decisions.compliance import Decision, decide
 from users.models import Requirement, RequirementClosure, StatusChange, User
-from users.requirements.lifecycle import close_requirement, open_requirement
+from users.requirements import close_requirement, open_requirement
 
 ROLE = "reviewer"
 REASON = "Simulated by the partner."

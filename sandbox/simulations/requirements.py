@@ -6,9 +6,8 @@ from partners.api.request import PartnerRequest
 from sandbox.serializers import NoFieldsSerializer
 from sandbox.simulations.decisions import simulate_closing, simulate_requirement
 from sandbox.simulations.status import SandboxUserView
-from users.api.paths import check_requirement
-from users.api.requirement_serializers import SimulatedRequirementSerializer
-from users.api.requirements import find_requirement, shown
+from users.api.serializers import SimulatedRequirementSerializer
+from users.api.views import check_requirement, find_requirement, shown
 
 
 class SimulatedRequirements(SandboxUserView):

@@ -10,11 +10,11 @@ from partners.api.serializers import ChoiceField, StrictSerializer, TextField
 from sandbox.simulations.decisions import simulate_decision
 from sandbox.views import SandboxView
 from users import queries
-from users.api.paths import check_external_id, found
 from users.api.serializers import USER
+from users.api.views import check_external_id, found
 from users.decisions.compliance import REASON_CODE_LENGTH, ReasonCodeError
 from users.models import Status, User
-from users.requirements.lifecycle import with_requirements
+from users.requirements import with_requirements
 
 
 class SimulatedDecisionSerializer(StrictSerializer[Any]):

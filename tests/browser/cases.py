@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Transport, over_http
-from users.cases.claims import take_over
+from users.claims import take_over
 from users.decisions.compliance import Decision, decide
 from users.models import Status, User
 

@@ -20,7 +20,7 @@ from staff.models import Staff
 from tests import factories
 from tests.browser.cases import open_decision, transport_to
 from tests.support.client import PartnerClient
-from users.cases import claims
+from users import claims
 from users.decisions.compliance import Decision, decide
 from users.models import Status, User
 

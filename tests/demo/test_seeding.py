@@ -26,7 +26,7 @@ from users.decisions import proposals
 from users.decisions.reasons import reasons_for
 from users.decisions.risk_flags import RISK_FLAGS, risk_flags_for
 from users.models import ANSWERED, AccessRecord, Claim, Proposal, Status, StatusChange, User, UserEvent
-from users.retention.clock import due_users
+from users.retention import due_users
 
 USERS, CONVERSIONS = 40, 300
 
@@ -136,9 +136,9 @@ def test_each_list_of_compliance_has_a_case(seeded: Partner) -> None:
     assert users.filter(open_requirements=1, requirements_due_at__gt=now).exists()
     assert users.filter(open_requirements=1, requirements_due_at__lt=now).exists()
     assert users.filter(ANSWERED).exists()
-    due = {one.external_id: one.held for one in due_users(partner=seeded.slug)}
+    due = {one.external_id: one.held for one in due_users(partner=seeded)}
     assert due == {external_id(DUE): False, external_id(HELD): True}
-    soon = {one.external_id for one in due_users(partner=seeded.slug, within_days=90)}
+    soon = {one.external_id for one in due_users(partner=seeded, within_days=90)}
     assert soon - set(due) == {external_id(DUE_SOON)}
 
 

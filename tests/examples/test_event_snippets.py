@@ -31,8 +31,8 @@ from tests.support.client import Response
 from tests.support.events import place_events
 from tests.support.timeouts import WAIT_SECONDS
 from transactions.documents.publishing import withdraw
+from users import requirements
 from users.models import Status, User
-from users.requirements import lifecycle
 
 PROGRAMS = {".py": (PYTHON, sys.executable), ".mjs": (NODE, "node"), ".sh": (BASH, "bash")}
 EVENT_ID = "0d6f2f6a-8a53-4c3e-9b0e-3f2d6a1c7b95"
@@ -116,11 +116,11 @@ def test_a_follower_that_is_killed_continues_where_it_ended(follower: Follower, 
     factories.add_conversions(user, [factories.NOON] * 3)
     document = factories.DocumentFactory.create(user=user)
     by = factories.StaffFactory.create(role="reviewer")
-    requirement = lifecycle.open_requirement(user=user, code="other", message="Which school is it?", by=by)
+    requirement = requirements.open_requirement(user=user, code="other", message="Which school is it?", by=by)
     place_events()
     with follower.running():
         until(lambda: follower.cursor == last_cursor(user))
-    lifecycle.close_requirement(requirement_id=requirement.pk, by=by)
+    requirements.close_requirement(requirement_id=requirement.pk, by=by)
     factories.StatusChangeFactory.create(user=user, to_status=Status.ACTIVE)
     withdraw(document=document, by=by, reason="Of another customer", source="a test")
     place_events()

@@ -15,8 +15,8 @@ from tests.examples.gateway import Fault, Gateway
 from tests.examples.languages import BASH, EXAMPLES, NODE, PYTHON, Language, Workshop, require
 from tests.support.client import PartnerClient
 from tests.support.documents import NOON, add_document
+from users import requirements
 from users.models import Status, User, UserEvent
-from users.requirements import lifecycle
 
 # Not UTF-8, with NULs, and with line feeds at its end.
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + bytes(range(256)) * 40 + b"\0%%EOF\n\n"
@@ -97,7 +97,7 @@ def test_answer_requirements_by_an_update_and_by_a_note(snippets: Snippets, user
         "occupationUnclear": ({"occupation"}, ""),
     }
     for code, (fields, message) in asked.items():
-        lifecycle.open_requirement(user=user, code=code, fields=fields, message=message, by=by)
+        requirements.open_requirement(user=user, code=code, fields=fields, message=message, by=by)
     exit_status, lines, complaint = snippets.run("answer_requirements")
     assert (exit_status, complaint) == (0, "")
     assert lines[0] == "cust-1001 is suspended (underReview)"

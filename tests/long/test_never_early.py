@@ -21,10 +21,10 @@ from tests import factories
 from tests.conftest import database_url
 from tests.support.ageing import date_back
 from tests.support.erasing import approve_erasure, erase
+from users import retention
 from users.models import Erasure, Hold, ProposedErasure, User
 from users.models.statuses import ENDED_STATUSES, TRANSITIONS, Status
-from users.retention import holds
-from users.retention.clock import due_users
+from users.retention import due_users
 
 YEARS = 5
 USERS = st.integers(0, 2)
@@ -52,7 +52,7 @@ class Records(RuleBasedStateMachine):
 
     def __init__(self, partner: Partner) -> None:
         super().__init__()
-        self.slug = partner.slug
+        self.partner = partner
         self.users: list[User] = [
             factories.UserFactory.create(partner=partner, external_id=f"early-{uuid.uuid4()}") for _ in range(3)
         ]
@@ -121,14 +121,14 @@ class Records(RuleBasedStateMachine):
     @rule(number=USERS)
     def hold(self, number: int) -> None:
         if not self.erased[number]:
-            hold = holds.place_hold(user_id=self.users[number].pk, by=self.staff[0], reason="Litigation.")
+            hold = retention.place_hold(user=self.users[number], by=self.staff[0], reason="Litigation.")
             self.held[number].append(hold)
 
     @rule(number=USERS)
     def release(self, number: int) -> None:
         if not self.erased[number] and self.held[number]:
             hold = self.held[number].pop()
-            holds.release_hold(hold_id=hold.pk, by=self.staff[1], reason="It has ended.")
+            retention.release_hold(hold_id=hold.pk, by=self.staff[1], reason="It has ended.")
 
     @rule(number=USERS)
     def erase(self, number: int) -> None:
@@ -154,7 +154,7 @@ class Records(RuleBasedStateMachine):
 
     @invariant()
     def who_is_due_is_found(self) -> None:
-        found = {one.user_id: one.held for one in due_users(partner=self.slug)}
+        found = {one.pk: one.held for one in due_users(partner=self.partner)}
         mine = {user.pk: bool(self.held[number]) for number, user in enumerate(self.users) if self.is_due(number)}
         ids = {user.pk for user in self.users}
         assert {user_id: held for user_id, held in found.items() if user_id in ids} == mine

@@ -186,7 +186,7 @@ class Business(RuleBasedStateMachine):
     @invariant()
     def a_user_has_one_open_proposal_at_most(self) -> None:
         for user in self.users:
-            assert user.proposals.filter(state="open").count() <= 1
+            assert user.proposals.open().count() <= 1
 
 
 @pytest.mark.usefixtures("committed_partner")

@@ -29,7 +29,7 @@ from tests.support.plans import UNORDERED, planning_of_many_users, planning_with
 from tests.support.staff import client_as, client_of, words
 from tests.users.deciding import case_of, decide_url, decision
 from transactions.models import Conversion, Document
-from users.cases import claims
+from users import claims
 from users.decisions.risk_flags import risk_flag_codes
 from users.models import AccessRecord, Claim, Proposal, Status, StatusChange, User, UserEvent
 from users.models.case import in_mode

@@ -31,6 +31,7 @@ from tests.support.documents import add_document
 from tests.support.staff import client_as
 from tests.support.webhook_secrets import secrets_in_force
 from transactions.models import Conversion, Document
+from users import retention
 from users.decisions import compliance, proposals
 from users.decisions.changes import version_of
 from users.models import (
@@ -49,9 +50,7 @@ from users.models import (
     User,
     UserEvent,
 )
-from users.retention import erasures
-from users.retention.clock import DueUser
-from users.retention.holds import place_hold
+from users.retention import place_hold
 
 VIEWER, REVIEWER, AUDITOR, MANAGER, ADMINISTRATOR, SUPERUSER = STAFF = (
     "viewer",
@@ -113,11 +112,10 @@ def world(api: PartnerClient, partner: Partner, folder: Path, monkeypatch: pytes
         world = make_world(api, partner)
         for user in (world.held, world.user):
             # Of nobody in an uncommitted transaction the years can be over.
-            due = DueUser("", "", user.pk, user.created_at, held=False, in_erasure=False)
-            monkeypatch.setattr(erasures, "due_users", lambda due=due, **_: [due])
+            monkeypatch.setattr(retention, "erasable", lambda _due, pk=user.pk: User.objects.filter(pk=pk))
             if world.erasure is None:
                 by = factories.StaffFactory.create(role="reviewer")
-                world.erasure = erasures.propose(by=by, reason="Due.")
+                world.erasure = retention.propose_erasure(by=by, reason="Due.")
         # Whom the test makes later was not made by the proposer.
         history_context.set_context()
         yield world
@@ -170,7 +168,7 @@ def make_world(api: PartnerClient, partner: Partner) -> World:
         ),
         affiliate=affiliate,
         requirement=factories.RequirementFactory.create(user=asked, message=ASKED),
-        hold=place_hold(user_id=changed.pk, by=factories.StaffFactory.create(), reason="A complaint."),
+        hold=place_hold(user=changed, by=factories.StaffFactory.create(), reason="A complaint."),
     )
 
 

@@ -3,14 +3,15 @@
 import psycopg
 
 from tests.support.approval_rules import reviewer, superuser
+from users import retention
 from users.models import ErasureProposal, User
-from users.retention import erasures
 
 
 def approve_erasure(*users: User) -> ErasureProposal:
     """Have two reviewers propose and approve that these are erased, who are due."""
-    proposal = erasures.propose(by=reviewer(), reason="Their years are over.", user_ids=[user.pk for user in users])
-    return erasures.approve(proposal_id=proposal.pk, by=reviewer())
+    ids = [user.pk for user in users]
+    proposal = retention.propose_erasure(by=reviewer(), reason="Their years are over.", user_ids=ids)
+    return retention.approve_erasure(proposal_id=proposal.pk, by=reviewer())
 
 
 def erase(owner: psycopg.Connection, user: User, years: int = 5) -> None:

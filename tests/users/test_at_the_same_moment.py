@@ -11,7 +11,7 @@ from staff import access as staff_access
 from staff.models import Staff
 from tests import factories
 from tests.support.at_once import tried_at_once
-from users.cases import claims
+from users import claims
 from users.decisions.changes import version_of
 from users.decisions.compliance import Decision, StaleError, decide
 from users.models import AccessRecord, Claim, Status, StatusChange, User

@@ -26,11 +26,10 @@ from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import PartnerClient
 from tests.support.documents import add_document
 from tests.support.staff import client_as
+from users import retention
 from users.decisions import compliance, proposals
 from users.models import User
-from users.retention import erasures
-from users.retention.clock import DueUser
-from users.retention.holds import place_hold
+from users.retention import place_hold
 
 pytestmark = pytest.mark.django_db
 
@@ -119,13 +118,13 @@ class World:
     def hold(self) -> str:
         """One of the first."""
         user, by = User.objects.get(external_id=self.user), Staff.objects.get(username=self.staff)
-        return str(place_hold(user_id=user.pk, by=by, reason="Litigation.").pk)
+        return str(place_hold(user=user, by=by, reason="Litigation.").pk)
 
     @property
     def erasure(self) -> str:
         """One that the first has proposed, of the user."""
         user, by = User.objects.get(external_id=self.user), Staff.objects.get(username=self.staff)
-        return str(erasures.propose(by=by, reason="Due.", user_ids=[user.pk]).pk)
+        return str(retention.propose_erasure(by=by, reason="Due.", user_ids=[user.pk]).pk)
 
 
 COMMANDS: dict[str, Arguments] = {
@@ -184,8 +183,7 @@ def world(
         world = World(api, partner, tmp_path)
         user = User.objects.get(external_id=world.user)
         # Of nobody in an uncommitted transaction the years can be over.
-        due = DueUser(world.partner, world.user, user.pk, user.created_at, held=False, in_erasure=False)
-        monkeypatch.setattr(erasures, "due_users", lambda **_: [due])
+        monkeypatch.setattr(retention, "erasable", lambda _due: User.objects.filter(pk=user.pk))
         yield world
 
 

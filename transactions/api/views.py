@@ -18,7 +18,7 @@ from transactions.documents.downloads import DocumentError, DocumentProblem, rec
 from transactions.models import Document
 from transactions.queries import CONVERSIONS, DOCUMENTS
 from users import queries
-from users.api.paths import check_external_id, external_id_errors, found
+from users.api.views import check_external_id, external_id_errors, found
 from users.queries import UserSummary
 
 DOCUMENT_NOT_FOUND = "Document not found."

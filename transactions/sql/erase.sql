@@ -1,5 +1,5 @@
 -- Deletes all that belongs to a user, and returns how many rows of each table there were. The trigger of users_erasure
--- (users/models/erasures.py) alone calls it, after the one that locks the user, and refuses one that is not due, is held,
+-- (users/models/retention.py) alone calls it, after the one that locks the user, and refuses one that is not due, is held,
 -- or whose erasure two people have not approved. The triggers that refuse DELETE let it pass meanwhile (is_erasing).
 CREATE OR REPLACE FUNCTION erase(erased users_user) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp AS $$

@@ -1,22 +1,25 @@
-"""Create, update and read a user: contract, section 9."""
+"""Users and the answers to requirements: contract, sections 9 and 13."""
 
+from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 
 from core.database.query import Query
-from core.database.statements import Row
+from core.database.statements import Row, T
+from core.formats.forms import is_uuid
 from partners.api.base import PartnerAPIView
-from partners.api.errors import ConflictError
+from partners.api.errors import BadRequestError, ConflictError, FieldError, NotFoundError
 from partners.api.request import PartnerRequest
 from partners.authentication.signatures import canonical_path
-from users import queries
-from users import updates as profile
+from users import queries, requirements
 from users.api.pagination import UserPagination
-from users.api.paths import check_external_id, found
-from users.api.serializers import CREATE, NEW_USER, UPDATE, USER
+from users.api.serializers import CREATE, NEW_USER, UPDATE, USER, RequirementNoteSerializer, RequirementSerializer
+from users.models import Requirement
+from users.profile import field_rules
 from users.queries import StoredUser, UserSummary
-from users.requirements.lifecycle import with_requirements
 
 
 class UserCollection(PartnerAPIView):
@@ -36,8 +39,7 @@ class UserCollection(PartnerAPIView):
     def post(self, request: PartnerRequest) -> HttpResponse:
         with self.once() as claim:
             external_id, new = CREATE.new_user(request.data)
-            creation = profile.creation(partner_id=request.user.partner_id, external_id=external_id, profile=new)
-            created = claim.send(creation)
+            created = claim.send(queries.insert(request.user.partner_id, external_id, new))
             if claim.is_new:
                 if not created:
                     raise ConflictError("A user with this externalId already exists.")
@@ -57,7 +59,9 @@ class UserItem(PartnerAPIView):
 
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         user = UserSummary(*found(self.get_rows()))
-        return self.read(USER.to_representation(with_requirements(user) if user.has_requirements else user))
+        return self.read(
+            USER.to_representation(requirements.with_requirements(user) if user.has_requirements else user)
+        )
 
     def patch(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         with self.once() as claim:
@@ -66,6 +70,72 @@ class UserItem(PartnerAPIView):
             if claim.is_new:
                 stored = StoredUser.of(found(rows))
                 changed, columns = UPDATE.updated(request.data, stored.profile)
-                user = profile.update_user(user=stored, profile=changed, columns=columns)
+                user = requirements.update_user(user=stored, profile=changed, columns=columns)
                 claim.respond(200, USER.to_representation(user))
         return claim.response
+
+
+class RequirementResponses(PartnerAPIView):
+    """/v1/users/{externalId}/requirements/{requirementId}/response."""
+
+    serializer_class = RequirementNoteSerializer
+    refuse_signature_reuse = True
+
+    def post(self, request: PartnerRequest, external_id: str, requirement_id: str) -> HttpResponse:
+        with self.once() as claim:
+            check_requirement(external_id, requirement_id)
+            rows = claim.send(queries.lock(request.user.partner_id, external_id))
+            if claim.is_new:
+                user = StoredUser.of(found(rows)).summary
+                requirement = find_requirement(user.id, requirement_id)
+                note = self.validated()["note"]
+                requirements.respond(requirement=requirement, note=note)
+                claim.respond(200, shown(requirement))
+        return claim.response
+
+
+def find_requirement(user_id: UUID | str, requirement_id: str) -> Requirement:
+    """A user's requirement. Raises NotFoundError."""
+    requirement = Requirement.objects.filter(user_id=user_id, pk=requirement_id).first()
+    if requirement is None:
+        raise NotFoundError("Requirement not found.")
+    return requirement
+
+
+def shown(requirement: Requirement) -> object:
+    """The requirement as a partner sees it, with its state as it is now."""
+    return RequirementSerializer(Requirement.objects.with_state().get(pk=requirement.pk)).data
+
+
+# What paths under /v1/users name: contract, section 1
+
+
+def check_external_id(external_id: str) -> None:
+    """Raise BadRequestError where the externalId is not valid."""
+    if field_errors := external_id_errors(external_id):
+        raise BadRequestError(field_errors=field_errors)
+
+
+def check_requirement(external_id: str, requirement_id: str) -> None:
+    """Raise BadRequestError where one of the two is not valid."""
+    field_errors = external_id_errors(external_id)
+    if not is_uuid(requirement_id):
+        field_errors.append(FieldError("requirementId", "Must be a UUID.", "format"))
+    if field_errors:
+        raise BadRequestError(field_errors=field_errors)
+
+
+def external_id_errors(external_id: str) -> list[FieldError]:
+    """The errors of the externalId, if any."""
+    try:
+        field_rules.external_id(external_id)
+    except ValidationError as error:
+        return [FieldError("externalId", str(error.message), error.code or "format")]
+    return []
+
+
+def found(users: Sequence[T]) -> T:
+    """The user that a query has found. Raises NotFoundError, whether or not another partner has one."""
+    if not users:
+        raise NotFoundError("User not found.")
+    return users[0]

@@ -33,7 +33,7 @@ _CONCERNED = """
            AND u.status = %s AND NOT u.is_sandbox
 """
 _APPROVALS = """
-    SELECT EXISTS (SELECT FROM users_proposal WHERE user_id = u.id AND state = 'open'),
+    SELECT (SELECT state = 'open' FROM users_proposal WHERE user_id = u.id ORDER BY created_at DESC LIMIT 1) IS TRUE,
            ARRAY(SELECT wanted FROM unnest(%s::text[]) AS wanted WHERE users_takes_two(u.id, wanted))
       FROM users_user u WHERE u.id = %s
 """
@@ -112,7 +112,7 @@ def needs_two(user: User, to_status: str) -> bool:
 
 
 class Approvals(NamedTuple):
-    """The moves of a user that take two people, and whether a proposal is stored as open."""
+    """The moves of a user that take two people, and whether nobody has ended the latest proposal."""
 
     two_person_moves: frozenset[Status]
     is_proposed: bool

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from core.database import history_context
 from core.refusals import RefusedError
 from staff.models import Staff
-from users.cases import claims
+from users import claims
 from users.decisions import decision_basis, metrics
 from users.decisions.changes import ConcurrentChanges, changes_since, version_of
 from users.decisions.reasons import allowed_codes, is_standard
@@ -23,13 +23,19 @@ from users.decisions.risk_flags import approval_needs_note, risk_flag_codes
 from users.models import CaseNote, Claim, Proposal, StatusChange, User
 from users.models.columns import IDENTITY_PERMISSION
 from users.models.statuses import TRANSITIONS, Status
-from users.refusals import OPEN_REQUIREMENT, ReasonMissingError, refused_by_database, text_of
+from users.refusals import (
+    OPEN_REQUIREMENT,
+    ReasonMissingError,
+    refused_by_database,
+    require_permission,
+    stripped,
+    text_of,
+)
 
-REASON_LENGTH = 2000
 REASON_CODE_LENGTH = 50
-MAX_NOTE_LENGTH = 500
 CASE_NOTE_LENGTH = 2000
-PERMISSION = "users.decide_user"
+DECIDE = "decide_user"
+PERMISSION = f"users.{DECIDE}"
 
 
 class ReasonCodeError(RefusedError):
@@ -68,7 +74,6 @@ def decide(decision: Decision, *, proposal: Proposal | None = None) -> StatusCha
     proposal: that the person approves (users/decisions/proposals.py), where the move takes two people.
     Raises RefusedError, StaleError, User.DoesNotExist; nothing has changed then.
     """
-    by = decision.by
     with transaction.atomic():
         row = begin(decision)
         user: User = row["user"]
@@ -78,8 +83,8 @@ def decide(decision: Decision, *, proposal: Proposal | None = None) -> StatusCha
             wanted=decision.to_status,
             moves=moves,
             count=user.open_requirements,
-            first=proposal.by.get_username() if proposal else "",
-            second=by.get_username(),
+            first=proposal.by if proposal else None,
+            second=decision.by,
         ):
             change = StatusChange.objects.create(from_status=user.status, proposal=proposal, **row)
         metrics.count_decision(change)
@@ -92,8 +97,9 @@ def begin(decision: Decision) -> dict[str, Any]:
 
     The claim on the case ends. Raises RefusedError, StaleError, User.DoesNotExist.
     """
-    by, reason, code = decision.by, decision.reason.strip(), decision.reason_code
-    require_permission(by)
+    by, code = decision.by, decision.reason_code
+    require_permission(by, DECIDE)
+    reason = stripped(decision.reason)
     # Locked: of two decisions at once, the second is checked against the result of the first.
     user = lock(decision.user.pk, expected_version=decision.expected_version, by=by)
     move = (user.status, decision.to_status)
@@ -101,7 +107,6 @@ def begin(decision: Decision) -> dict[str, Any]:
     # A move that has none is refused by the database.
     if codes and code is not None and code not in codes:
         raise ReasonCodeError(_("Unknown reason code; one of: %(codes)s.") % {"codes": ", ".join(codes)})
-    check_length(reason)
     is_bare = decision.to_status == Status.ACTIVE and is_standard(reason, *move)
     if is_bare and approval_needs_note(risk_flag_codes([user])[user.pk]):
         raise ReasonMissingError(_("The user was rejected before and has changed since: add a note that says why."))
@@ -118,9 +123,8 @@ def add_note(*, user: User, text: str, by: Staff) -> CaseNote:
 
     text: 1 to 2000 characters. Raises RefusedError; nothing is recorded then.
     """
-    text = text.strip()
-    require_permission(by)
-    check_note(text, CASE_NOTE_LENGTH)
+    require_permission(by, DECIDE)
+    text = stripped(text, CASE_NOTE_LENGTH, is_note=True)
     with transaction.atomic(), refused_by_database():
         return CaseNote.objects.create(user=user, text=text, staff=by)
 
@@ -149,24 +153,6 @@ def blocking_reason(user: User, to_status: str) -> str:
 
 
 # What all acts on a case check
-
-
-def require_permission(staff: Staff) -> None:
-    """Raises RefusedError for an account that may not decide."""
-    if not (staff.is_active and staff.has_perm(PERMISSION)):
-        raise RefusedError(_("%(name)s may not decide about users.") % {"name": staff.get_username()})
-
-
-def check_length(reason: str, most: int = REASON_LENGTH) -> None:
-    """Raises RefusedError for a reason that is too long; one that is missing the database refuses."""
-    if len(reason) > most:
-        raise RefusedError(_("The reason must be at most %(most)s characters.") % {"most": most})
-
-
-def check_note(note: str, most: int = MAX_NOTE_LENGTH) -> None:
-    """Raises RefusedError for a note that is too long."""
-    if len(note) > most:
-        raise RefusedError(_("The note must be at most %(most)s characters.") % {"most": most})
 
 
 def lock(user_id: UUID, *, expected_version: str | None, by: Staff) -> User:

@@ -14,9 +14,10 @@ from core.database import history_context
 from core.refusals import RefusedError
 from staff.models import Staff
 from users.decisions.approval_rules import needs_two
-from users.decisions.compliance import Decision, add_note, begin, check_note, decide, require_permission
+from users.decisions.compliance import DECIDE, Decision, add_note, begin, decide
 from users.models import AccessRecord, Proposal, ProposalState, StatusChange, User
-from users.refusals import refused_by_database
+from users.models.approvals import NOTE_LENGTH
+from users.refusals import refused_by_database, require_open, require_permission, stripped
 
 
 def propose(decision: Decision) -> Proposal:
@@ -27,11 +28,10 @@ def propose(decision: Decision) -> Proposal:
     with transaction.atomic():
         row = begin(decision)
         present = current(row["user"])
-        if present is not None and not present.is_open:
-            Proposal.objects.filter(pk=present.pk).update(state=present.present_state)
-        with refused_by_database(first=present.by.get_username() if present else ""):
+        with refused_by_database(first=present.by if present else None, second=decision.by):
             proposal = Proposal.objects.create(**row)
-    return Proposal.objects.with_ends().get(pk=proposal.pk)
+    made: Proposal = Proposal.objects.with_states().get(pk=proposal.pk)
+    return made
 
 
 def decide_or_propose(decision: Decision) -> StatusChange | Proposal:
@@ -47,7 +47,7 @@ def approve(
     note: the second person's own, for the case (compliance.add_note). source, expected_version: see Decision.
     Raises RefusedError, StaleError, Proposal.DoesNotExist; nothing has changed then.
     """
-    require_permission(by)
+    require_permission(by, DECIDE)
     with transaction.atomic():
         proposal = _locked(proposal_id)
         decision = Decision(
@@ -72,13 +72,12 @@ def decline(*, proposal_id: UUID, by: Staff, note: str, source: str = "") -> Pro
 
     Raises RefusedError, Proposal.DoesNotExist; nothing has changed then.
     """
-    require_permission(by)
-    note = note.strip()
-    check_note(note)
+    require_permission(by, DECIDE)
+    note = stripped(note, NOTE_LENGTH, is_note=True)
     with transaction.atomic():
         proposal = _locked(proposal_id)
         history_context.set_context(staff=by.get_username(), source=source)
-        with refused_by_database():
+        with refused_by_database(second=by):
             Proposal.objects.filter(pk=proposal.pk).update(state=ProposalState.DECLINED, ended_by=by, note=note)
     proposal.refresh_from_db()
     return proposal
@@ -89,21 +88,17 @@ def decline_all(*, staff: Staff, by: Staff | None, reason: str, **_signal: Any) 
 
     Receives account_disabled.
     """
-    declined = 0
-    stored = Proposal.objects.filter(by=staff, state=ProposalState.OPEN).with_ends().order_by("pk")
-    for proposal in stored.select_for_update(of=("self",)):
-        ended: dict[str, Any] = {"state": proposal.present_state}
-        if proposal.is_open:
-            ended = {"state": ProposalState.DECLINED, "ended_by": by, "note": reason}
-            declined += 1
+    locked = list(Proposal.objects.open().filter(by=staff).order_by("pk").select_for_update(of=("self",)))
+    for proposal in locked:
+        ended = {"state": ProposalState.DECLINED, "ended_by": by, "note": reason}
         Proposal.objects.filter(pk=proposal.pk).update(**ended)
-    return {"proposals": declined}
+    return {"proposals": len(locked)}
 
 
 def current(user: User) -> Proposal | None:
-    """The proposal that is stored as open, if any: it may have expired, or been overtaken."""
-    found: Proposal | None = user.proposals.filter(state=ProposalState.OPEN).with_ends().select_related("by").first()
-    return found
+    """The latest proposal, if nobody has ended it: it may have expired, or been overtaken."""
+    found: Proposal | None = user.proposals.with_states().select_related("by").order_by("-created_at").first()
+    return found if found and found.state == ProposalState.OPEN else None
 
 
 def waiting() -> QuerySet[Proposal]:
@@ -123,10 +118,7 @@ def _locked(proposal_id: UUID) -> Proposal:
     user_id = Proposal.objects.values_list("user_id", flat=True).get(pk=proposal_id)
     # The user before the proposal, as a decision's triggers do.
     user = User.objects.select_for_update(no_key=True).get(pk=user_id)
-    found: Proposal = Proposal.objects.with_ends().select_related("by").get(pk=proposal_id)
+    found: Proposal = Proposal.objects.with_states().select_related("by").get(pk=proposal_id)
     found.user = user
-    if found.present_state == ProposalState.OVERTAKEN:
-        raise RefusedError(_("The user has changed since this was proposed: the proposal has ended."))
-    if not found.is_open:
-        raise RefusedError(_("This proposal has ended: %(state)s.") % {"state": found.present_state.label})
+    require_open(found)
     return found

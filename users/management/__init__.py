@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import Any
-from uuid import UUID
 
 from django.core.management.base import CommandError
 from django.db import transaction
@@ -11,7 +10,7 @@ from core.management.arguments import Argument, number
 from core.management.base import Outcome, ServiceCommand
 from partners.management import find_partner
 from staff.accounts import acting_staff
-from users.cases import claims
+from users import claims
 from users.models import Status, User
 
 # Who may hold and erase records, in the help of commands.
@@ -57,14 +56,13 @@ TAKE_OVER = Argument(
 class CaseCommand(ServiceCommand):
     """A person's act on a case, in one transaction; TAKE_OVER is one of its arguments."""
 
+    # Of whose rows the first argument is the id, where the case is not `user`.
+    row: Any = None
+
     def perform(self, *, take_over: bool, **options: Any) -> Outcome:
-        """Take the case over where that is asked for, then act. Raises RefusedError."""
+        """Take the case over where that is asked for, then act. Raises RefusedError, ObjectDoesNotExist."""
         with transaction.atomic():
             if take_over:
-                claims.take_over(user_id=self.user_id(options), by=options["by"])
+                of_row = self.row and self.row.objects.get(pk=options[self.arguments[0].name]).user_id
+                claims.take_over(user_id=of_row or options["user"].pk, by=options["by"])
             return super().perform(**options)
-
-    def user_id(self, options: Mapping[str, Any]) -> UUID:
-        """Whose case it is. Raises ObjectDoesNotExist."""
-        user: User = options["user"]
-        return user.pk

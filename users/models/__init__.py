@@ -1,16 +1,7 @@
 """Users, and the decisions, claims and access records of staff."""
 
 from users.models.approvals import ApprovalRule, Condition, Proposal, ProposalState
-from users.models.case import (
-    AccessKind,
-    AccessRecord,
-    CaseNote,
-    Claim,
-    Page,
-)
-from users.models.erasure_proposals import ErasureProposal, ErasureState, ProposedErasure
-from users.models.erasures import Erasure
-from users.models.holds import Hold, HoldRelease
+from users.models.case import AccessKind, AccessRecord, CaseNote, Claim, Page
 from users.models.requirements import (
     Requirement,
     RequirementClosure,
@@ -18,6 +9,7 @@ from users.models.requirements import (
     RequirementResponse,
     RequirementState,
 )
+from users.models.retention import Erasure, ErasureProposal, Hold, HoldRelease, ProposedErasure
 from users.models.statuses import Status
 from users.models.user import ANSWERED, ASKED, StatusChange, User, UserEvent
 
@@ -32,7 +24,6 @@ __all__ = (
     "Condition",
     "Erasure",
     "ErasureProposal",
-    "ErasureState",
     "Hold",
     "HoldRelease",
     "Page",

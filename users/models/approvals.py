@@ -1,87 +1,37 @@
-"""Decisions of two people: which moves take two, and the proposals of the first (docs/operations.md).
+"""Decisions of two people: which moves take two, and what the first proposes (docs/operations.md).
 
 Triggers hold it, whatever code writes. Where a move takes two (users/sql/users_takes_two.sql), a row in StatusChange
 needs a proposal of that user and that very move that is open (users_is_open.sql), by another account; both may decide
-(staff_may.sql), and are not related (staff_ties.sql). The services call the same functions.
+(staff_may.sql), and are not related (staff_pair.sql). The services call the same functions.
 """
 
 import uuid
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 import pgtrigger
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
-from django.db.models import F, Func, OuterRef, Q, Subquery
+from django.db.models import Case, F, Func, OuterRef, Q, Subquery, Value, When
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from core.audit import entry_trigger, insert_entry, register
-from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object
+from core.audit import entry_trigger, register
+from core.database.triggers import append_only, json_object, trigger
 from staff.models import Staff
-from users.models.columns import basis_is_readable, names_of_user
+from users.models.columns import basis_is_readable
 from users.models.statuses import Status
-from users.models.triggers import by_active_staff
+from users.models.triggers import staff_entry
 from users.models.user import User, UserEvent
 
-_SET = register("approvalRule.set", _("Approval rule set"))
-_PROPOSED = register("user.proposed", _("Decision proposed"))
-_PROPOSAL_ENDED = register("user.proposalEnded", _("Proposal ended"))
-
-RULE_TRIGGERS = [
-    entry_trigger(
-        f"'{_SET}'",
-        object="NEW.from_status || ' → ' || NEW.to_status",
-        # One line for the conditions that one statement sets.
-        where="""NEW.id = (SELECT max(id) FROM users_approvalrule rule
-                            WHERE rule.from_status = NEW.from_status AND rule.to_status = NEW.to_status
-                              AND rule.created_at = NEW.created_at)""",
-        detail=json_object({"changes": "users_rule_changes(NEW.from_status, NEW.to_status, NEW.created_at)"}),
-    ),
-]
-
-PROPOSAL_TRIGGERS = [
-    FunctionTrigger(
-        name="of_present",
-        when=pgtrigger.Before,
-        operation=pgtrigger.Insert,
-        function="users_proposal_of_present",
-    ),
-    FunctionTrigger(
-        name="ends_once",
-        when=pgtrigger.Before,
-        operation=pgtrigger.Update,
-        function="users_proposal_ends_once",
-    ),
-    entry_trigger(
-        f"'{_PROPOSED}'",
-        object="NEW.user_id::text",
-        detail=json_object(
-            {"changes": "jsonb_build_object('status', jsonb_build_array(NEW.from_status, NEW.to_status))"}
-            | {"reason": "NEW.reason", "reasonCode": "nullif(NEW.reason_code, '')", "proposal": "NEW.id"}
-        ),
-        further=names_of_user("NEW.user_id"),
-        actor="(SELECT username FROM staff_staff WHERE id = NEW.by_id)",
-    ),
-    PermanentTrigger(
-        name="audit_end",
-        when=pgtrigger.After,
-        operation=pgtrigger.Update,
-        # The decision has a line of its own.
-        condition=pgtrigger.Condition("OLD.state <> NEW.state AND NEW.state <> 'approved'"),
-        func=insert_entry(
-            f"'{_PROPOSAL_ENDED}'",
-            object="NEW.user_id::text",
-            detail=json_object({"state": "NEW.state", "note": "nullif(NEW.note, '')", "proposal": "NEW.id"}),
-            actor="(SELECT username FROM staff_staff WHERE id = NEW.ended_by_id)",
-            further=names_of_user("NEW.user_id"),
-        )
-        + "; RETURN NULL;",
-    ),
-    *append_only(pgtrigger.Delete),
-]
+REASON_LENGTH, NOTE_LENGTH = 2000, 500
+# Letting through may take two people; stopping takes one.
+RULED_MOVES = (
+    (Status.PENDING_COMPLIANCE, Status.ACTIVE),
+    (Status.SUSPENDED, Status.ACTIVE),
+    (Status.REJECTED, Status.PENDING_COMPLIANCE),
+)
 
 
 class Condition(models.TextChoices):
@@ -91,14 +41,6 @@ class Condition(models.TextChoices):
     ALWAYS = "always", _("Every user")
     CIRO_AFFILIATE = "ciroAffiliate", _("CIRO affiliates")
     COUNTRY_NOT_CANADA = "countryNotCanada", _("Users with an address outside Canada")
-
-
-# Letting through may take two people; stopping takes one.
-RULED_MOVES = (
-    (Status.PENDING_COMPLIANCE, Status.ACTIVE),
-    (Status.SUSPENDED, Status.ACTIVE),
-    (Status.REJECTED, Status.PENDING_COMPLIANCE),
-)
 
 
 class ApprovalRule(models.Model):
@@ -129,68 +71,71 @@ class ApprovalRule(models.Model):
                 name="approval_rule_of_move_that_lets_through",
             ),
         )
-        triggers = [*RULE_TRIGGERS, *append_only()]
+        triggers = [
+            entry_trigger(
+                f"'{register('approvalRule.set', _('Approval rule set'))}'",
+                object="NEW.from_status || ' → ' || NEW.to_status",
+                # One line for the conditions that one statement sets.
+                where="""NEW.id = (SELECT max(id) FROM users_approvalrule rule
+                                    WHERE rule.from_status = NEW.from_status AND rule.to_status = NEW.to_status
+                                      AND rule.created_at = NEW.created_at)""",
+                detail=json_object({"changes": "users_rule_changes(NEW.from_status, NEW.to_status, NEW.created_at)"}),
+            ),
+            *append_only(),
+        ]
 
     def __str__(self) -> str:
         return f"{self.from_status} → {self.to_status}: {self.condition}"
 
 
 class ProposalState(models.TextChoices):
-    """Open, or how a proposal ended."""
+    """The state of what the first of two people proposed. Open, approved and declined are stored."""
 
     OPEN = "open", pgettext_lazy("proposal", "Open")
     APPROVED = "approved", pgettext_lazy("proposal", "Approved")
     DECLINED = "declined", pgettext_lazy("proposal", "Declined")
     EXPIRED = "expired", pgettext_lazy("proposal", "Expired")
     OVERTAKEN = "overtaken", pgettext_lazy("proposal", "Overtaken by a change")
+    DONE = "done", pgettext_lazy("proposal", "Done")
 
 
-_IS_OPEN: Any = Func(
-    *("state", "created_at", "user_updated_at", "user__updated_at"),
-    function="users_is_open",
-    output_field=models.BooleanField(),
-)
+STORED_STATES = [state.value for state in (ProposalState.OPEN, ProposalState.APPROVED, ProposalState.DECLINED)]
 
 
-class ProposalQuerySet(models.QuerySet["Proposal"]):
-    """Proposals."""
-
-    def open(self) -> "ProposalQuerySet":
-        """Those that can be approved or declined now: users/sql/users_is_open.sql, which the triggers call too."""
-        return self.filter(_IS_OPEN)
-
-    def with_ends(self) -> "ProposalQuerySet":
-        """These, each with what `present_state` and `present_end` need."""
-        later = UserEvent.objects.filter(pgh_obj_id=OuterRef("user_id"), updated_at__gt=OuterRef("user_updated_at"))
-        ends: Mapping[str, Any] = {
-            "is_open": _IS_OPEN,
-            "expires_at": Func("created_at", function="users_proposal_expiry", output_field=models.DateTimeField()),
-            "overtaken_at": Subquery(later.order_by("pgh_id").values("updated_at")[:1]),
-        }
-        return self.annotate(**ends)
+def database_function(name: str, *columns: Any, gives: Any = None) -> Any:
+    """The call of a function of the folder `sql`; a condition, where `gives` does not say what else it is."""
+    return Func(*columns, function=name, output_field=gives or models.BooleanField())
 
 
-class Proposal(models.Model):
-    """What the first of two people proposes: a move of a user, with its reason. It ends once, and never changes else.
+# Until when it waits for the second person.
+EXPIRY = database_function("users_proposal_expiry", "created_at", gives=models.DateTimeField())
 
-    Triggers set the status from which, the version of the user and the times. One that has expired or was overtaken
-    may be stored as open until the next proposal: `present_state` says what it is.
+
+def proposal_triggers(permission: str, *, blanked: str) -> list[Any]:
+    """What holds for each proposal: it begins open and ends once, by people with this permission of users.
+
+    blanked: the columns, as an array of SQL, that the erasure of a user may change.
+    """
+    return [
+        trigger("begins_open", "before insert", function="users_proposal_begins", arguments=(permission,)),
+        trigger("ends_once", "before update", function="users_proposal_ends", arguments=(permission, blanked)),
+        *append_only(pgtrigger.Delete),
+    ]
+
+
+class TwoPersonProposal(models.Model):
+    """What the first of two people proposes, with its reason. It ends once, and never changes else.
+
+    Triggers set the times, and check who begins and ends it (users/sql/users_proposal_*.sql).
     """
 
-    # ProposalQuerySet.with_ends sets these.
-    is_open: bool
+    # The managers' `with_states` sets these.
+    present_state: str
     expires_at: datetime
-    overtaken_at: datetime | None
 
     id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4, editable=False)
-    user = models.ForeignKey(User, models.PROTECT, verbose_name=_("user"), related_name="proposals", db_index=False)
-    from_status = models.CharField(_("from"), max_length=20, choices=Status, editable=False)
-    to_status = models.CharField(_("to"), max_length=20, choices=Status)
-    # users_user.updated_at when it was made: another one since means that the user has changed.
-    user_updated_at = models.DateTimeField(_("version of the user"), db_default=Now(), editable=False)
     by = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("by"), related_name="+", db_index=False)
-    reason = models.CharField(_("reason"), max_length=2000)
-    reason_code = models.CharField(_("reason code"), max_length=50, blank=True, db_default="")
+    reason = models.CharField(_("reason"), max_length=REASON_LENGTH)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
     state = models.CharField(
         _("state"), max_length=10, choices=ProposalState, db_default=ProposalState.OPEN.value, editable=False
@@ -200,7 +145,72 @@ class Proposal(models.Model):
     )
     ended_at = models.DateTimeField(_("ended at"), null=True, editable=False)
     # The person who declined it wrote this.
-    note = models.CharField(_("note"), max_length=500, blank=True, db_default="", editable=False)
+    note = models.CharField(_("note"), max_length=NOTE_LENGTH, blank=True, db_default="", editable=False)
+
+    class Meta:
+        abstract = True
+        constraints = (
+            models.CheckConstraint(condition=Q(state__in=STORED_STATES), name="%(class)s_state_known"),
+            models.CheckConstraint(
+                condition=Q(state="open", ended_at=None, ended_by=None, note="")
+                | Q(~Q(state="open"), ended_at__isnull=False),
+                name="%(class)s_ended_or_open",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be approved or declined. It needs `with_states`."""
+        return self.present_state == ProposalState.OPEN
+
+    @property
+    def state_label(self) -> str:
+        """The present state, for people. It needs `with_states`."""
+        return str(ProposalState(self.present_state).label)
+
+
+_IS_OPEN = database_function("users_is_open", "state", "created_at", "user_updated_at", "user__updated_at")
+
+
+class ProposalQuerySet(models.QuerySet["Proposal"]):
+    """Proposals."""
+
+    def open(self) -> "ProposalQuerySet":
+        """Those that can be approved or declined now: users/sql/users_is_open.sql, which the triggers call too."""
+        return self.filter(_IS_OPEN)
+
+    def with_states(self) -> Any:
+        """These, each with its `present_state`, and what `present_end` needs."""
+        later = UserEvent.objects.filter(pgh_obj_id=OuterRef("user_id"), updated_at__gt=OuterRef("user_updated_at"))
+        found: Any = self
+        found = found.annotate(
+            expires_at=EXPIRY,
+            overtaken_at=Subquery(later.order_by("pgh_id").values("updated_at")[:1]),
+        )
+        state = Case(
+            When(~Q(state="open") | Q(_IS_OPEN), then="state"),
+            # What came first ended it.
+            When(overtaken_at__lt=F("expires_at"), then=Value("overtaken")),
+            default=Value("expired"),
+        )
+        return found.annotate(present_state=state)
+
+
+class Proposal(TwoPersonProposal):
+    """What the first proposes of a user: a move. Triggers set the status from which, and the version of the user."""
+
+    # ProposalQuerySet.with_states sets it.
+    overtaken_at: datetime | None
+
+    user = models.ForeignKey(User, models.PROTECT, verbose_name=_("user"), related_name="proposals", db_index=False)
+    from_status = models.CharField(_("from"), max_length=20, choices=Status, editable=False)
+    to_status = models.CharField(_("to"), max_length=20, choices=Status)
+    # users_user.updated_at when it was made: another one since means that the user has changed.
+    user_updated_at = models.DateTimeField(_("version of the user"), db_default=Now(), editable=False)
+    reason_code = models.CharField(_("reason code"), max_length=50, blank=True, db_default="")
     # What the person saw who proposed it (users/decisions/decision_basis.py).
     basis = models.JSONField(_("basis"), null=True, editable=False)
 
@@ -216,34 +226,37 @@ class Proposal(models.Model):
             models.Index(fields=("created_at", "id"), condition=Q(state="open"), name="proposal_open"),
             GinIndex(OpClass(F("basis__riskFlags"), "jsonb_path_ops"), name="proposal_risk_flags"),
         )
-        constraints = (
-            models.UniqueConstraint(fields=("user",), condition=Q(state="open"), name="proposal_one_open"),
-            models.CheckConstraint(condition=Q(state__in=ProposalState.values), name="proposal_state_known"),
-            models.CheckConstraint(condition=Q(reason__regex=r"\S"), name="proposal_reason_given"),
-            models.CheckConstraint(
-                condition=Q(state="open", ended_at=None, ended_by=None) | Q(~Q(state="open"), ended_at__isnull=False),
-                name="proposal_ended_or_open",
+        constraints = (*TwoPersonProposal.Meta.constraints, basis_is_readable("proposal_basis_readable"))
+        triggers = [
+            *proposal_triggers("decide_user", blanked="{basis}"),
+            # By their names these come after the first two.
+            trigger("of_present", "before insert", function="users_proposal_of_present"),
+            trigger(
+                "with_decision",
+                "before update",
+                function="users_proposal_with_decision",
+                condition="NEW.state = 'approved'",
             ),
-            basis_is_readable("proposal_basis_readable"),
-        )
-        triggers = [by_active_staff("by_id"), *PROPOSAL_TRIGGERS]
-
-    def __str__(self) -> str:
-        return str(self.id)
-
-    @property
-    def present_state(self) -> ProposalState:
-        """The state, of one also that has ended without being stored so. It needs `with_ends`."""
-        if self.state != ProposalState.OPEN:
-            return ProposalState(self.state)
-        if self.is_open:
-            return ProposalState.OPEN
-        # What came first ended it.
-        is_overtaken = self.overtaken_at is not None and self.overtaken_at < self.expires_at
-        return ProposalState.OVERTAKEN if is_overtaken else ProposalState.EXPIRED
+            staff_entry(
+                "user.proposed",
+                _("Decision proposed"),
+                {"changes": "jsonb_build_object('status', jsonb_build_array(NEW.from_status, NEW.to_status))"}
+                | {"reason": "NEW.reason", "reasonCode": "nullif(NEW.reason_code, '')", "proposal": "NEW.id"},
+            ),
+            staff_entry(
+                "user.proposalEnded",
+                _("Proposal ended"),
+                {"state": "NEW.state", "note": "nullif(NEW.note, '')", "proposal": "NEW.id"},
+                name="audit_end",
+                timing="after update",
+                # The decision has a line of its own.
+                condition="OLD.state <> NEW.state AND NEW.state <> 'approved'",
+                by="ended_by_id",
+            ),
+        ]
 
     @property
     def present_end(self) -> datetime | None:
-        """When it ended; None while it is open. It needs `with_ends`."""
+        """When it ended; None while it is open. It needs `with_states`."""
         ends = {ProposalState.OVERTAKEN: self.overtaken_at, ProposalState.EXPIRED: self.expires_at}
-        return self.ended_at or ends.get(self.present_state)
+        return self.ended_at or ends.get(ProposalState(self.present_state))

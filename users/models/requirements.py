@@ -13,17 +13,17 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Func, Q
 from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from core.audit import entry_trigger, register
 from core.database.schema import context_shape
-from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object
+from core.database.triggers import append_only, trigger
 from events.models import EventType
 from events.models.feed import outbox_entry
 from staff.models import Staff
-from users.models.columns import PROFILE_COLUMNS, names_of_user
-from users.models.triggers import by_active_staff
+from users.models.columns import PROFILE_COLUMNS
+from users.models.triggers import NOT_SIMULATED, by_active_staff, staff_entry
 from users.models.user import StatusChange, User
 
 # A user has at most so many that are not closed, and so many in all; one of them has at most so many answers.
@@ -38,117 +38,71 @@ CLOSURE_NOTE_LENGTH = 500
 
 def _event(source: str, opened: str) -> str:
     """The SQL that writes an event for each user. source: of users as u. opened: SQL of the requirement's id."""
-    entry = outbox_entry(
+    data = {"externalId": "u.external_id", "userId": "u.id", "openRequirements": "u.open_requirements"}
+    return outbox_entry(
         EventType.REQUIREMENTS_CHANGED,
         source=source,
         partner="u.partner_id",
         user="u.id",
-        data={
-            "externalId": "u.external_id",
-            "userId": "u.id",
-            "openRequirements": "u.open_requirements",
-            "openedRequirementId": opened,
-        },
+        data=data | {"openedRequirementId": opened},
     )
-    return f"{entry};"
 
 
-_OPENED = register("requirement.opened", _("Requirement opened"))
-_CLOSED = register("requirement.closed", _("Requirement closed"))
-_BY = "(SELECT username FROM staff_staff WHERE id = NEW.by_id)"
-# Those of the sandbox are the partner's own.
-_NOT_SIMULATED = "context ->> 'staff' <> 'sandbox'"
+_OF_USER = "(SELECT r.user_id FROM users_requirement r WHERE r.id = NEW.requirement_id)"
+_OF_INSERTED = "SELECT r.user_id FROM inserted i JOIN users_requirement r ON r.id = i.requirement_id"
 
 REQUIREMENT_TRIGGERS = [
-    FunctionTrigger(
-        name="of_present",
-        when=pgtrigger.Before,
-        operation=pgtrigger.Insert,
+    trigger(
+        "of_present",
+        "before insert",
         function="users_requirement_of_present",
         arguments=(MAX_REQUIREMENTS, MAX_REQUIREMENTS_EVER),
     ),
-    PermanentTrigger(
-        name="user_columns",
-        when=pgtrigger.After,
-        operation=pgtrigger.Insert,
-        func=f"""
+    trigger(
+        "user_columns",
+        "after insert",
+        f"""
             PERFORM users_refresh_requirements(ARRAY[NEW.user_id]);
-            {_event("users_user u WHERE u.id = NEW.user_id", "NEW.id")}
-            RETURN NULL;
+            {_event("users_user u WHERE u.id = NEW.user_id", "NEW.id")};
         """,
     ),
-    entry_trigger(
-        f"'{_OPENED}'",
-        where=_NOT_SIMULATED,
-        object="NEW.user_id::text",
-        detail=json_object(
-            {"requirement": "NEW.id", "code": "NEW.code", "fields": "array_to_string(NEW.fields, ', ')"}
-            | {"message": "nullif(NEW.message, '')", "dueInDays": "NEW.due_in_days"}
-        ),
-        actor=_BY,
-        further=names_of_user("NEW.user_id"),
+    staff_entry(
+        "requirement.opened",
+        _("Requirement opened"),
+        {"requirement": "NEW.id", "code": "NEW.code", "fields": "array_to_string(NEW.fields, ', ')"}
+        | {"message": "nullif(NEW.message, '')", "dueInDays": "NEW.due_in_days"},
+        where=NOT_SIMULATED,
     ),
-    FunctionTrigger(
-        name="closes_once",
-        when=pgtrigger.Before,
-        operation=pgtrigger.Update,
-        function="users_requirement_closes_once",
-    ),
+    trigger("closes_once", "before update", function="users_requirement_closes_once"),
     *append_only(pgtrigger.Delete),
 ]
 
 RESPONSE_TRIGGERS = [
-    FunctionTrigger(
-        name="of_present",
-        when=pgtrigger.Before,
-        operation=pgtrigger.Insert,
-        function="users_response_of_present",
-        arguments=(MAX_RESPONSES,),
-    ),
+    trigger("of_present", "before insert", function="users_response_of_present", arguments=(MAX_RESPONSES,)),
     # No event: the partner did it.
-    PermanentTrigger(
-        name="user_columns",
-        when=pgtrigger.After,
-        operation=pgtrigger.Insert,
-        func="""
-            PERFORM users_refresh_requirements(
-                ARRAY(SELECT r.user_id FROM users_requirement r WHERE r.id = NEW.requirement_id));
-            RETURN NULL;
-        """,
-    ),
+    trigger("user_columns", "after insert", f"PERFORM users_refresh_requirements(ARRAY[{_OF_USER}]);"),
 ]
 
-_OF_INSERTED = "SELECT r.user_id FROM inserted i JOIN users_requirement r ON r.id = i.requirement_id"
-
 CLOSURE_TRIGGERS = [
-    FunctionTrigger(
-        name="of_present",
-        when=pgtrigger.Before,
-        operation=pgtrigger.Insert,
-        function="users_closure_of_present",
-    ),
-    PermanentTrigger(
-        name="user_columns",
-        when=pgtrigger.After,
-        operation=pgtrigger.Insert,
-        level=pgtrigger.Statement,
-        referencing=pgtrigger.Referencing(new="inserted"),  # type: ignore[no-untyped-call]
-        func=f"""
+    trigger("of_present", "before insert", function="users_closure_of_present"),
+    trigger(
+        "user_columns",
+        "after insert",
+        f"""
             UPDATE users_requirement r SET closed_at = i.created_at FROM inserted i WHERE r.id = i.requirement_id;
             PERFORM users_refresh_requirements(ARRAY({_OF_INSERTED}));
-            {_event(f"users_user u WHERE u.id IN ({_OF_INSERTED})", "NULL::uuid")}
-            RETURN NULL;
+            {_event(f"users_user u WHERE u.id IN ({_OF_INSERTED})", "NULL::uuid")};
         """,
+        rows="inserted",
     ),
     # A decision that closes some has a line of its own.
-    entry_trigger(
-        f"'{_CLOSED}'",
+    staff_entry(
+        "requirement.closed",
+        _("Requirement closed"),
+        {"requirement": "NEW.requirement_id", "note": "nullif(NEW.note, '')"},
+        user=_OF_USER,
         condition="NEW.decision_id IS NULL",
-        where=_NOT_SIMULATED,
-        object="(SELECT r.user_id::text FROM users_requirement r WHERE r.id = NEW.requirement_id)",
-        detail=json_object({"requirement": "NEW.requirement_id", "note": "nullif(NEW.note, '')"}),
-        actor=_BY,
-        further=names_of_user("(SELECT r.user_id FROM users_requirement r WHERE r.id = NEW.requirement_id)"),
+        where=NOT_SIMULATED,
     ),
 ]
 
@@ -225,6 +179,11 @@ class Requirement(models.Model):
 
     def __str__(self) -> str:
         return f"{self.code} {self.pk}"
+
+    @property
+    def days_left(self) -> int:
+        """Whole days to answer: 0 on the last one, negative once it has passed."""
+        return (self.due_at - timezone.now()).days
 
 
 class RequirementResponse(models.Model):

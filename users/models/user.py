@@ -136,7 +136,7 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
                 condition=Q(status="active", identity_changed_at__isnull=False),
                 name="user_identity_changed",
             ),
-            # Those whose retention has run out, or will (users/retention/clock.py).
+            # Those whose retention has run out, or will (users/retention.py).
             models.Index(
                 fields=("status_since", "id"),
                 condition=Q(is_sandbox=False, status__in=ENDED_STATUSES),

@@ -31,7 +31,7 @@ from tests.support.plans import UNORDERED, nodes, planning_without
 from tests.support.staff import client_as, client_of
 from transactions.documents.publishing import withdraw
 from users.models import RequirementCode
-from users.requirements.lifecycle import close_requirement
+from users.requirements import close_requirement
 
 # pghistory makes them.
 ApiKeyEvent: Any = apps.get_model("partners", "ApiKeyEvent")

@@ -15,7 +15,7 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of, hidden_version
 from tests.users.deciding import case_of, decide_url, decision, page_of
-from users.cases import claims
+from users import claims
 from users.decisions import compliance, proposals
 from users.decisions.reasons import REASONS
 from users.models import Claim, StatusChange, User

@@ -172,7 +172,7 @@ def test_a_change_between_page_and_click_is_shown(user: User, first: Staff, seco
     assert api.patch("/v1/users/ada", {"city": "Ottawa"}).status == 200
     status, page = act(client, proposal, "approve")
     assert status == 409
-    assert "The user has changed since this was proposed" in page
+    assert "This proposal has ended: Overtaken by a change." in page
     assert "Overtaken by a change" in page
     assert re.search(r"<ins>Ottawa</ins>", page)
     assert "Propose approval" in page

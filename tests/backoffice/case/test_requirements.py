@@ -23,11 +23,11 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of, hidden_version, words
 from tests.users.deciding import case_of, decide_url, decision, page_of
-from users.cases import claims
+from users import claims
 from users.decisions import compliance
 from users.models import Claim, Requirement, RequirementClosure, RequirementCode, Status, StatusChange, User
 from users.models.requirements import MESSAGE_LENGTH
-from users.requirements.lifecycle import check_message, close_requirement
+from users.requirements import check_message, close_requirement
 
 MESSAGE = "Please confirm the street."
 ANSWER = {"addressLine1": "1 Elgin St", "postalCode": "M5X 1A9"}

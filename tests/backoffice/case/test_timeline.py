@@ -10,7 +10,7 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_of
 from tests.users.deciding import page_of
-from users.cases import claims
+from users import claims
 from users.models import AccessKind, AccessRecord, Status, User
 
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)

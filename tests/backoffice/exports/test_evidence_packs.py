@@ -22,9 +22,9 @@ from tests.staff.login.test_reauthentication import confirm, grow_stale
 from tests.support.client import Response
 from tests.support.documents import LONG, add_document, path_of
 from tests.support.staff import client_as, client_of
+from users import retention
 from users.models import AccessRecord, Status, User
-from users.retention import holds
-from users.retention.holds import place_hold
+from users.retention import place_hold
 
 PACKS = "/admin/exports/packs/"
 
@@ -56,7 +56,7 @@ def test_each_user_has_a_folder_with_what_a_single_pack_has(users: list[User], f
 def test_the_index_names_each_user_and_leads_to_the_pages(users: list[User], folder: Path) -> None:
     document = add_document(users[0], LONG)
     path_of(folder, document).unlink()
-    place_hold(user_id=users[0].pk, by=factories.StaffFactory.create(role="reviewer"), reason="Litigation.")
+    place_hold(user=users[0], by=factories.StaffFactory.create(role="reviewer"), reason="Litigation.")
     pack = export(client_as("auditor"), user=[user.pk for user in users])
     first, second = csv.DictReader(io.StringIO(pack["index.csv"].decode("utf-8-sig")))
     assert first == {
@@ -111,7 +111,7 @@ def test_a_user_who_cannot_be_read_is_named_and_the_others_are_there(
 
 def test_a_user_whose_row_cannot_be_read_is_named_by_the_id(users: list[User], monkeypatch: pytest.MonkeyPatch) -> None:
     odd, whole = users
-    held = holds.is_held
+    held = retention.is_held
 
     def is_held(user: User) -> bool:
         if user == odd:

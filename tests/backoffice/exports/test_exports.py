@@ -27,7 +27,7 @@ from tests.support.client import PartnerClient, Response
 from tests.support.plans import UNORDERED, planning_without
 from tests.support.staff import client_as, client_of
 from users.models import AccessKind, AccessRecord, Status, User
-from users.requirements.lifecycle import close_requirement
+from users.requirements import close_requirement
 
 FORM = "/admin/exports/"
 CSV, NDJSON = f"{FORM}users.csv", f"{FORM}users.ndjson"

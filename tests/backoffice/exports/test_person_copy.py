@@ -17,11 +17,11 @@ from tests.support.commands import outcome, refusal
 from tests.support.documents import add_document, folder
 from tests.support.staff import client_as
 from transactions.documents.publishing import withdraw
-from users.cases import claims
+from users import claims
 from users.decisions.compliance import add_note
 from users.models import AccessKind, AccessRecord, User
-from users.requirements.lifecycle import close_requirement
-from users.retention.holds import place_hold
+from users.requirements import close_requirement
+from users.retention import place_hold
 
 __all__ = ("folder",)
 pytestmark = pytest.mark.django_db
@@ -45,7 +45,7 @@ def user(partner: Partner, folder: Path) -> User:
     reason = {"reason": f"{HIDDEN} reason", "by": by}
     factories.StatusChangeFactory.create(user=made, to_status="active", reason_code="verified", **reason)
     factories.StatusChangeFactory.create(user=made, to_status="suspended", reason_code="fraudSuspected", **reason)
-    place_hold(user_id=made.pk, by=by, reason=f"{HIDDEN} hold")
+    place_hold(user=made, by=by, reason=f"{HIDDEN} hold")
     factories.ConversionFactory.create(user=made, conversion_id="cv-person")
     add_document(made, title="Shown statement")
     withdrawn = add_document(made, content=b"%PDF-1.7 another person %%EOF", title=f"{HIDDEN} withdrawn")

@@ -14,7 +14,7 @@ from backoffice.users import user_admin
 from tests import factories
 from tests.support.client import Response
 from tests.support.staff import client_as, client_of
-from users.cases import claims
+from users import claims
 from users.models import Status, User
 
 USERS = "/admin/users/user/"

@@ -23,11 +23,11 @@ from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.plans import UNORDERED, planning_of_many_users, planning_without
 from tests.support.staff import client_as, client_of, words
-from users.cases import claims
-from users.cases.search import _conditions, begins_with
+from users import claims
 from users.decisions.compliance import Decision, decide
 from users.models import Requirement, Status, User
 from users.models.case import live
+from users.search import _conditions, begins_with
 
 Make = Callable[..., User]
 QUEUE, CHANGES = "/admin/users/user/queue/", "/admin/users/user/changed/"
@@ -366,14 +366,14 @@ def test_a_search_that_takes_too_long_ends_in_the_bare_list(make: Make, monkeypa
 
     make()
     client = client_as("viewer")
-    monkeypatch.setattr("users.cases.search.matches", too_long)
+    monkeypatch.setattr("users.search.matches", too_long)
     text = client.get(QUEUE, {"q": "ada"}, follow=True).content.decode()
     assert "The search took too long." in text
     assert "Ada Byron" in text
 
 
 def test_a_search_with_too_many_matches_is_cut_and_says_so(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("users.cases.search.MAX_PREFIX_MATCHES", 1)
+    monkeypatch.setattr("users.search.MAX_PREFIX_MATCHES", 1)
     make(externalId="grace", firstName="Grace", email="grace@example.com")
     make(externalId="ada", email="ada@example.com")
     client = client_as("viewer")

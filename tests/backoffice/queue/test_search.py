@@ -10,8 +10,8 @@ from partners.models import Mode
 from tests import factories
 from tests.support.client import Response
 from tests.support.staff import client_as
-from users.cases.search import matches
 from users.models import Status, User
+from users.search import matches
 
 pytestmark = pytest.mark.django_db
 

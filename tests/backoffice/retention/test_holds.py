@@ -8,7 +8,7 @@ from partners.models import Partner
 from tests import factories
 from tests.support.staff import client_as, words
 from users.models import Hold, Status, User
-from users.retention.holds import is_held, place_hold
+from users.retention import is_held, place_hold
 
 pytestmark = pytest.mark.django_db
 BAND = "Held: these records are kept until another person releases the hold."
@@ -56,7 +56,7 @@ def test_a_hold_is_placed_by_one_and_released_by_another(user: User, reviewer: C
 
 def test_the_case_says_who_holds_it_since_when_and_why(user: User) -> None:
     by = factories.StaffFactory.create(role="auditor")
-    place_hold(user_id=user.pk, by=by, reason="A production order.")
+    place_hold(user=user, by=by, reason="A production order.")
     page = client_as("auditor").get(f"/admin/cases/{user.pk}/").content.decode()
     band = page.partition(BAND)[2].partition("</p>")[0]
     assert by.username in band
@@ -89,7 +89,7 @@ def test_every_page_of_a_held_user_says_so(user: User) -> None:
     ]
     for page in pages:
         assert BAND not in client.get(page).content.decode(), page
-    place_hold(user_id=user.pk, by=factories.StaffFactory.create(), reason="Litigation.")
+    place_hold(user=user, by=factories.StaffFactory.create(), reason="Litigation.")
     for page in pages:
         assert BAND in client.get(page).content.decode(), page
 

@@ -19,7 +19,7 @@ from tests.support.approval_rules import reviewer
 from tests.support.erasing import age_erasures, erase
 from tests.support.staff import client_of, words
 from users.models import AccessRecord, ErasureProposal, Status, User
-from users.retention.holds import place_hold
+from users.retention import place_hold
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
 PAGE = "/admin/records/"
@@ -108,7 +108,7 @@ def test_nobody_is_proposed_without_a_reason_or_under_a_hold(user: User) -> None
     assert client.post(f"{PAGE}propose/", sent).status_code == 422
     assert client.post(f"{PAGE}propose/", sent | {"reason": "x", "user": ["x"]}).status_code == 400
     assert client.post(f"{PAGE}propose/", {"which": "all", "count": "0", "reason": "x"}).status_code == 409
-    place_hold(user_id=user.pk, by=by, reason="Litigation.")
+    place_hold(user=user, by=by, reason="Litigation.")
     refused = propose(client, user)
     assert refused.status_code == 409
     assert "are held" in words(refused.content.decode())

@@ -18,7 +18,7 @@ from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.responses import assert_error
 from tests.support.timeouts import WAIT_SECONDS
-from users import updates as profile
+from users import requirements
 
 USER = "/v1/users/ada"
 CHANGE = {"city": "Ottawa"}
@@ -104,13 +104,13 @@ def test_after_a_deadlock_it_does_not_wait_again(
     deadlock = OperationalError()
     deadlock.__cause__ = DeadlockDetected()
     failures = [deadlock]
-    original = profile.update_user
+    original = requirements.update_user
 
     def update_user(**values: Any) -> Any:
         if failures:
             raise failures.pop()
         return original(**values)
 
-    monkeypatch.setattr(profile, "update_user", update_user)
+    monkeypatch.setattr(requirements, "update_user", update_user)
     assert update_slowly(committed_sandbox, str(uuid.uuid4())).status == 200
     assert (failures, waits) == ([], [faults.SLOW_SECONDS])

@@ -14,7 +14,7 @@ from django.core.files.storage import storages
 from django.db import connections
 from pytest_django import Settings
 
-from backoffice import retention
+from backoffice import retention as page_of_records
 from core.database import serving_role
 from core.models import AuditEntry
 from partners.models import Partner
@@ -30,8 +30,8 @@ from transactions.documents import publishing
 from transactions.documents.downloads import STORAGE
 from transactions.management.commands import erase_due
 from transactions.models import ErasedFile
+from users import retention
 from users.models import Erasure, Hold, HoldRelease, Status, User
-from users.retention import clock, holds
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
 LONG_AGO = datetime(2015, 6, 1, tzinfo=UTC)
@@ -79,7 +79,7 @@ def erase(*arguments: str) -> Any:
 
 def test_the_report_says_who_is_due(committed_partner: Partner, by: Staff, settings: Settings) -> None:
     first, second = old_users(committed_partner, 2)
-    holds.place_hold(user_id=second.pk, by=by, reason="Litigation.")
+    retention.place_hold(user=second, by=by, reason="Litigation.")
     factories.UserFactory.create(partner=committed_partner, external_id="of-today", status=Status.REJECTED)
     listed = [one for one in outcome("retention_report")["users"] if one["partner"] == committed_partner.slug]
     assert listed == [
@@ -119,10 +119,10 @@ def test_the_page_has_the_figures_of_all_and_the_first_rows(
     committed_partner: Partner, by: Staff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held, *_ = old_users(committed_partner, 3)
-    holds.place_hold(user_id=held.pk, by=by, reason="Litigation.")
+    retention.place_hold(user=held, by=by, reason="Litigation.")
     # Users of other tests may be due too.
     report = outcome("retention_report")
-    monkeypatch.setattr(retention, "MAX_SHOWN", 2)
+    monkeypatch.setattr(page_of_records, "MAX_SHOWN", 2)
     client = client_of(factories.StaffFactory.create(username=f"a-{uuid.uuid4().hex[:12]}", role=""))
     page = client.get("/admin/records/").content.decode()
     assert f"{report['due']} due, {report['held']} of them held" in page
@@ -149,7 +149,7 @@ def test_another_number_than_is_due_is_refused(number: str, committed_partner: P
 def test_what_is_approved_is_erased_and_what_is_held_or_not_due_stays(committed_partner: Partner, by: Staff) -> None:
     first, held, last, not_due, not_approved = old_users(committed_partner, 5)
     proposal = approve_erasure(first, held, last, not_due)
-    holds.place_hold(user_id=held.pk, by=by, reason="Litigation.")
+    retention.place_hold(user=held, by=by, reason="Litigation.")
     factories.add_conversions(not_due, [datetime.now(UTC)])
     assert "4 approved, 1 of them held, 1 not due any more" in printed("erase_due")
     assert erase("--confirm", "2") == {"approved": 4, "held": 1, "erased": 2}
@@ -255,7 +255,7 @@ def test_a_run_is_stopped_between_two_users_and_resumed(
     committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     approved_users(committed_partner, 3)
-    erase_one = clock.erase
+    erase_one = retention.erase
 
     def stopped(*arguments: Any, **named: Any) -> bool:
         os.kill(os.getpid(), signal.SIGTERM)

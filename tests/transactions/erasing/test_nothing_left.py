@@ -27,13 +27,12 @@ from tests.support.documents import add_document
 from tests.support.erasing import age_erasures
 from tests.support.staff import client_of
 from transactions.documents.publishing import withdraw
-from users.cases import claims
+from users import claims, retention
 from users.decisions import compliance, proposals
 from users.decisions.compliance import add_note
 from users.models import User
-from users.requirements.lifecycle import close_requirement
-from users.retention import erasures
-from users.retention.holds import place_hold, release_hold
+from users.requirements import close_requirement
+from users.retention import place_hold, release_hold
 
 # Occur nowhere else, and in every text of the user and about it.
 WORD = "Qwyzzleforth"
@@ -99,7 +98,7 @@ def with_everything(partner: Partner) -> tuple[User, list[Staff]]:
     )
     withdraw(document=document, by=by, reason=f"{WORD} withdrawal", source="test")
     factories.StatusChangeFactory.create(user=user, to_status="closed", by=by, reason=f"{WORD} closed")
-    hold = place_hold(user_id=user.pk, by=by, reason=f"{WORD} hold")
+    hold = place_hold(user=user, by=by, reason=f"{WORD} hold")
     release_hold(hold_id=hold.pk, by=other, reason=f"{WORD} release")
     Relay().assign_positions()
     # Not in the feed yet.
@@ -115,10 +114,10 @@ def test_no_byte_of_an_erased_user_is_left(committed_partner: Partner, folder: P
     assert stored.count(WORD) > 30
     assert any(WORD.encode() in file.read_bytes() for file in folder.rglob("*") if file.is_file())
     date_back(user.pk, LONG_AGO)
-    declined = erasures.propose(by=by, reason=f"{WORD} too early", user_ids=[user.pk])
-    erasures.decline(proposal_id=declined.pk, by=other, reason=f"{WORD} not yet")
-    proposed = erasures.propose(by=by, reason=f"{WORD} is due", user_ids=[user.pk])
-    erasures.approve(proposal_id=proposed.pk, by=other)
+    declined = retention.propose_erasure(by=by, reason=f"{WORD} too early", user_ids=[user.pk])
+    retention.decline_erasure(proposal_id=declined.pk, by=other, reason=f"{WORD} not yet")
+    proposed = retention.propose_erasure(by=by, reason=f"{WORD} is due", user_ids=[user.pk])
+    retention.approve_erasure(proposal_id=proposed.pk, by=other)
     assert AuditEntry.objects.filter(object=str(proposed.pk), detail__reason__icontains=WORD).exists()
     with structlog.testing.capture_logs() as logged:
         erased = outcome("erase_due", "--confirm", "1")

@@ -20,9 +20,9 @@ from events.webhooks.sending import attempt_headers
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.events import place_events
+from users import requirements
 from users.decisions import compliance
 from users.models import Requirement, Status, User
-from users.requirements import lifecycle
 
 # By status: codes that tell of a suspicion, and what an innocent user has in their place.
 SUSPICIOUS = {
@@ -82,14 +82,14 @@ class Life:
         )
 
     def ask(self, _: None) -> None:
-        lifecycle.open_requirement(
+        requirements.open_requirement(
             user=self.user, code="addressUnclear", fields=["city"], message="Which city?", by=self.staff
         )
 
     def close(self, _: None) -> None:
         if (open_one := self.oldest()) is not None:
             note = "Report sent." if self.is_suspicious else "Clear."
-            lifecycle.close_requirement(requirement_id=open_one.pk, by=self.staff, note=note)
+            requirements.close_requirement(requirement_id=open_one.pk, by=self.staff, note=note)
 
     def note(self, _: None) -> None:
         if (open_one := self.oldest()) is not None:
@@ -103,7 +103,7 @@ class Life:
         self.see(self.client.patch("/v1/users/ada", {"city": User.objects.get(pk=self.user.pk).city}))
 
     def oldest(self) -> Requirement | None:
-        return lifecycle.not_closed(self.user.pk).first()
+        return requirements.not_closed(self.user.pk).first()
 
     def observe(self) -> None:
         """Read everything there is to read, and receive what is sent."""

@@ -11,7 +11,7 @@ from staff.models import Staff
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of
-from users.cases import claims
+from users import claims
 from users.decisions.compliance import Decision, decide
 from users.models import AccessRecord, Claim, Status, User
 

@@ -19,7 +19,7 @@ from tests.support.approval_rules import act, new_user, no_rules_left, reviewer,
 from tests.support.commands import outcome, refusal
 from tests.support.staff import client_of
 from tests.users.deciding import page_of
-from users.cases import claims
+from users import claims
 from users.decisions import proposals
 from users.decisions.compliance import Decision, decide
 from users.models import AccessKind, AccessRecord, Proposal, StatusChange, User

@@ -19,12 +19,11 @@ from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.commands import outcome, printed, refusal
 from tests.support.plans import planning_without
-from users.cases import claims
+from users import claims, requirements
 from users.decisions import compliance, proposals
 from users.models import Requirement, RequirementClosure, RequirementResponse, User
-from users.requirements import lifecycle
-from users.requirements.lifecycle import check_message
-from users.requirements.wording import forbidden_words
+from users.requirements import check_message
+from users.wording import forbidden_words
 
 APPROVED: dict[str, Any] = {"reason": "Papers seen."}
 
@@ -42,7 +41,7 @@ def staff(db: None) -> Staff:
 
 
 def ask(user: User, staff: Staff, **values: Any) -> Requirement:
-    return lifecycle.open_requirement(user=user, by=staff, **{"code": "addressUnclear", "fields": ["city"]} | values)
+    return requirements.open_requirement(user=user, by=staff, **{"code": "addressUnclear", "fields": ["city"]} | values)
 
 
 def answer(requirement: Requirement) -> None:
@@ -66,9 +65,9 @@ def test_the_numbers_follow_the_requirements(user: User, staff: Staff) -> None:
     answer(second)
     assert columns(user) == (0, 2)
     assert user.is_answered
-    lifecycle.close_requirement(requirement_id=first.pk, by=staff)
+    requirements.close_requirement(requirement_id=first.pk, by=staff)
     assert columns(user) == (0, 1)
-    lifecycle.close_requirement(requirement_id=second.pk, by=staff)
+    requirements.close_requirement(requirement_id=second.pk, by=staff)
     assert columns(user) == (0, 0)
 
 
@@ -104,7 +103,7 @@ def test_a_case_waits_from_its_creation_or_the_answer_on(user: User, staff: Staf
     assert user.answered_at
     assert user.answered_at > answered
     for requirement in (first, second):
-        lifecycle.close_requirement(requirement_id=requirement.pk, by=staff)
+        requirements.close_requirement(requirement_id=requirement.pk, by=staff)
     assert waiting_since(user) == answered
     change = compliance.decide(compliance.Decision(user=user, to_status="active", by=staff, **APPROVED))
     change.refresh_from_db()
@@ -113,7 +112,7 @@ def test_a_case_waits_from_its_creation_or_the_answer_on(user: User, staff: Staf
 
 
 def test_a_case_waits_from_where_it_did_if_the_question_is_withdrawn(user: User, staff: Staff) -> None:
-    lifecycle.close_requirement(requirement_id=ask(user, staff).pk, by=staff)
+    requirements.close_requirement(requirement_id=ask(user, staff).pk, by=staff)
     assert waiting_since(user) == user.created_at
 
 
@@ -134,7 +133,7 @@ def test_an_answer_waits_in_every_status(user: User, staff: Staff) -> None:
     assert waiting_since(user) == user.answered_at
     compliance.decide(compliance.Decision(user=user, to_status="suspended", by=staff, **APPROVED))
     assert waiting_since(user) == user.answered_at
-    lifecycle.close_requirement(requirement_id=requirement.pk, by=staff)
+    requirements.close_requirement(requirement_id=requirement.pk, by=staff)
     assert waiting_since(user) is None
 
 
@@ -142,7 +141,7 @@ def test_the_profile_history_has_no_row_of_requirements(user: User, staff: Staff
     before = user.updated_at
     requirement = ask(user, staff)
     answer(requirement)
-    lifecycle.close_requirement(requirement_id=requirement.pk, by=staff)
+    requirements.close_requirement(requirement_id=requirement.pk, by=staff)
     user.refresh_from_db()
     assert user.updated_at == before
     assert user.events.count() == 1
@@ -186,7 +185,7 @@ def test_who_may_not_decide_may_not_ask_or_close(user: User, staff: Staff) -> No
     requirement = ask(user, staff)
     for refused in (
         lambda: ask(user, viewer),
-        lambda: lifecycle.close_requirement(requirement_id=requirement.pk, by=viewer),
+        lambda: requirements.close_requirement(requirement_id=requirement.pk, by=viewer),
     ):
         with pytest.raises(RefusedError, match="may not decide"):
             refused()
@@ -194,7 +193,7 @@ def test_who_may_not_decide_may_not_ask_or_close(user: User, staff: Staff) -> No
 
 def test_the_audit_log_has_who_asked_and_closed(user: User, staff: Staff) -> None:
     requirement = ask(user, staff, message="Which street?")
-    lifecycle.close_requirement(requirement_id=requirement.pk, by=staff, note="Clear now.")
+    requirements.close_requirement(requirement_id=requirement.pk, by=staff, note="Clear now.")
     opened, closed = AuditEntry.objects.filter(action__startswith="requirement.").order_by("id")
     assert (opened.actor, opened.object) == (closed.actor, closed.object) == (staff.username, str(user.pk))
     assert opened.detail["code"] == "addressUnclear"
@@ -355,7 +354,7 @@ def test_no_statement_of_the_serving_role_gets_around_it(
     else:
         asked = [ask(user, staff) for _ in range(10 if prepare == "ten" else 1)]
         if prepare == "closed":
-            lifecycle.close_requirement(requirement_id=asked[0].pk, by=staff)
+            requirements.close_requirement(requirement_id=asked[0].pk, by=staff)
     one = Requirement.objects.first()
     assert text in refused_in_sql(statement, user=user.pk, by=staff.pk, requirement=one and one.pk)
 
@@ -429,7 +428,7 @@ def make_later(monkeypatch: pytest.MonkeyPatch) -> Callable[[timedelta], None]:
 
 def test_a_list_of_a_partner_reads_only_users_with_requirements(user: User) -> None:
     with planning_without("seqscan", "bitmapscan"):
-        assert "requirement_not_closed" in lifecycle.not_closed_of_partner(user.partner).explain()
+        assert "requirement_not_closed" in requirements.not_closed_of_partner(user.partner).explain()
 
 
 def close_in_sql(user: User, staff: Staff, count: int) -> None:
@@ -451,7 +450,7 @@ def test_a_user_has_a_thousand_requirements_at_most(user: User, staff: Staff) ->
     close_in_sql(user, staff, 990)
     for _ in range(10):
         last = ask(user, staff)
-    lifecycle.close_requirement(requirement_id=last.pk, by=staff)
+    requirements.close_requirement(requirement_id=last.pk, by=staff)
     with pytest.raises(RefusedError, match="1000 requirements"):
         ask(user, staff)
     assert "1000 requirements" in refused_in_sql(ASK, user=user.pk, by=staff.pk)
@@ -462,9 +461,9 @@ def test_a_requirement_has_a_hundred_answers_at_most(user: User, staff: Staff) -
     note = "INSERT INTO users_requirementresponse (requirement_id, note) SELECT %(one)s, 'x'"
     with connections["default"].cursor() as cursor:
         cursor.execute(f"{note} FROM generate_series(1, 99)", {"one": one.pk})
-    lifecycle.respond(requirement=one, note="The last.")
+    requirements.respond(requirement=one, note="The last.")
     with pytest.raises(RefusedError, match="100 answers"):
-        lifecycle.respond(requirement=one, note="One more.")
+        requirements.respond(requirement=one, note="One more.")
     assert "100 answers" in refused_in_sql(note, one=one.pk)
 
 
@@ -487,7 +486,7 @@ def test_a_user_s_past_costs_nothing(user: User, staff: Staff) -> None:
     def work() -> None:
         one = ask(user, staff)
         answer(one)
-        lifecycle.close_requirement(requirement_id=one.pk, by=staff)
+        requirements.close_requirement(requirement_id=one.pk, by=staff)
 
     work()
     first = rows_read(work)

@@ -22,9 +22,9 @@ from tests.conftest import database_url
 from tests.support.ageing import date_back
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.erasing import approve_erasure, erase
+from users import retention
 from users.decisions import compliance, proposals
 from users.models import Erasure, Hold, HoldRelease, Proposal, Status, StatusChange, User, UserEvent
-from users.retention import holds
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
 LONG_AGO = datetime(2015, 6, 1, tzinfo=UTC)
@@ -146,11 +146,11 @@ def test_a_held_user_stays_until_another_person_releases_it(
 ) -> None:
     user, other = old_user(committed_partner), factories.StaffFactory.create(username=f"o-{uuid.uuid4().hex[:12]}")
     approve_erasure(user)
-    first, second = (holds.place_hold(user_id=user.pk, by=staff, reason="Litigation.") for _ in range(2))
+    first, second = (retention.place_hold(user=user, by=staff, reason="Litigation.") for _ in range(2))
     for hold in (first, second):
         with pytest.raises(IntegrityConstraintViolation, match="are held"):
             erase(owner, user)
-        holds.release_hold(hold_id=hold.pk, by=other, reason="It has ended.")
+        retention.release_hold(hold_id=hold.pk, by=other, reason="It has ended.")
     erase(owner, user)
     assert not Hold.objects.filter(pk__in=(first.pk, second.pk)).exists()
     assert not HoldRelease.objects.filter(pk__in=(first.pk, second.pk)).exists()

@@ -19,8 +19,8 @@ from tests.support.ageing import date_back
 from tests.support.approval_rules import act, reviewer
 from tests.support.commands import outcome, refusal
 from tests.support.erasing import age_erasures, approve_erasure, erase
+from users import retention
 from users.models import ErasureProposal, ProposedErasure, Status, User
-from users.retention import erasures, holds
 
 pytestmark = pytest.mark.usefixtures("committed_partner")
 LONG_AGO = datetime(2015, 6, 1, tzinfo=UTC)
@@ -68,10 +68,10 @@ def test_one_proposes_and_another_approves(committed_partner: Partner) -> None:
 def test_the_number_is_that_of_users_who_are_due_not_held_and_in_no_other_erasure(committed_partner: Partner) -> None:
     first, held, _last = (due_user(committed_partner) for _ in range(3))
     by = reviewer()
-    holds.place_hold(user_id=held.pk, by=by, reason="Litigation.")
+    retention.place_hold(user=held, by=by, reason="Litigation.")
     arguments = ("propose_erasure", "--partner", committed_partner.slug, "--reason", "Due.", "--by", by.username)
     assert refusal(*arguments, "--confirm", "3") == "Not 3 but 2 can be proposed now: nothing was proposed."
-    erasures.propose(by=by, reason="Due.", user_ids=[first.pk])
+    retention.propose_erasure(by=by, reason="Due.", user_ids=[first.pk])
     assert refusal(*arguments, "--confirm", "2") == "Not 2 but 1 can be proposed now: nothing was proposed."
     propose(committed_partner, 1, by)
     assert refusal(*arguments, "--confirm", "0") == "There is nobody to erase: nothing was proposed."
@@ -243,7 +243,7 @@ def test_a_proposal_that_names_nobody_is_not_approved(committed_partner: Partner
 def test_no_sql_of_the_serving_role_holds_or_releases_for_others(role: str, committed_partner: Partner) -> None:
     user = due_user(committed_partner)
     other = factories.StaffFactory.create(username=f"x-{uuid.uuid4().hex[:12]}", role=role)
-    hold = holds.place_hold(user_id=user.pk, by=reviewer(), reason="Litigation.")
+    hold = retention.place_hold(user=user, by=reviewer(), reason="Litigation.")
     with pytest.raises(IntegrityConstraintViolation, match="may decide, or audits"):
         by_sql(
             "INSERT INTO users_holdrelease (hold_id, by_id, reason, created_at) VALUES (%(of)s, %(by)s, 'x', now())",
@@ -257,4 +257,4 @@ def test_no_sql_of_the_serving_role_holds_or_releases_for_others(role: str, comm
             of=user.pk,
             by=other.pk,
         )
-    assert holds.is_held(user)
+    assert retention.is_held(user)

@@ -9,9 +9,9 @@ from tqdm import tqdm
 from core.database import serving_role
 from core.management.base import Outcome, ServiceCommand, collected_signals, stop_for
 from transactions.documents.publishing import delete_files
+from users import retention
 from users.management import confirm
-from users.retention import erasures
-from users.retention.clock import erase
+from users.retention import erase
 
 # Files are deleted after so many users.
 BATCH = 100
@@ -28,11 +28,11 @@ class Command(ServiceCommand):
 
     def perform(self, *, confirm: int | None) -> Outcome:
         self.owner = serving_role.owner_alias()
-        found = erasures.approved(using=self.owner)
-        due = found.due
-        counts = {"approved": found.approved, "held": found.held}
-        text = f"{found.approved} approved, {found.held} of them held"
-        if not_due := found.approved - found.held - len(due):
+        found = list(retention.approved_users(using=self.owner))
+        due, held = [one.user_id for one in found if one.is_due], sum(one.held for one in found)
+        counts = {"approved": len(found), "held": held}
+        text = f"{len(found)} approved, {held} of them held"
+        if not_due := len(found) - held - len(due):
             text += f", {not_due} not due any more"
         if confirm is None:
             said = f"Nothing was erased. {text}. To erase {len(due)}: --confirm {len(due)}"

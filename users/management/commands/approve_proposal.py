@@ -1,7 +1,3 @@
-from collections.abc import Mapping
-from typing import Any
-from uuid import UUID
-
 from core.management.arguments import row_id
 from users.decisions import proposals
 from users.management import NOTE, TAKE_OVER, CaseCommand, by
@@ -10,10 +6,8 @@ from users.models import Proposal
 
 class Command(CaseCommand):
     help = "Approves another person's proposal: the user's status moves."
+    row = Proposal
     arguments = (row_id("proposal_id", "PROPOSAL_ID"), by("the second of two people"), NOTE, TAKE_OVER)
     rule = staticmethod(proposals.approve)
     data = {"status": "result.to_status", "state": "result.proposal.state"}
     text = "Approved: {result.from_status} → {status}."
-
-    def user_id(self, options: Mapping[str, Any]) -> UUID:
-        return Proposal.objects.get(pk=options["proposal_id"]).user_id

@@ -1,7 +1,7 @@
 from core.management.arguments import reason, row_id
 from core.management.base import ServiceCommand
+from users import retention
 from users.management import ERASER, by
-from users.retention import erasures
 
 
 class Command(ServiceCommand):
@@ -11,6 +11,6 @@ class Command(ServiceCommand):
         reason("stored until the first of its users is erased"),
         by(ERASER),
     )
-    rule = staticmethod(erasures.decline)
+    rule = staticmethod(retention.decline_erasure)
     data = {"state": "result.present_state"}
     text = "Declined: nobody is erased."

@@ -1,30 +1,26 @@
-from typing import Any
-
 from core.management.arguments import Argument
-from core.management.base import Outcome, ServiceCommand, listing
+from core.management.base import ServiceCommand
+from users import retention
 from users.models import Hold
-from users.retention.holds import in_force
+
+
+def _found(*, show_all: bool) -> object:
+    holds = Hold.objects.all() if show_all else retention.in_force(Hold.objects.all())
+    return holds.select_related("user__partner", "by", "release__by").order_by("created_at", "id").iterator()
 
 
 class Command(ServiceCommand):
     help = "Lists the holds on users' records, oldest first."
     arguments = (Argument("--all", action="store_true", dest="show_all", help="those that were released too"),)
-
-    def perform(self, *, show_all: bool) -> Outcome:
-        holds = Hold.objects.all() if show_all else in_force(Hold.objects.all())
-        found = holds.select_related("user__partner", "by", "release__by").order_by("created_at", "id")
-        return listing("holds", [_row(hold) for hold in found.iterator()])
-
-
-def _row(hold: Hold) -> dict[str, Any]:
-    release = getattr(hold, "release", None)
-    return {
-        "holdId": hold.pk,
-        "partner": hold.user.partner.slug,
-        "externalId": hold.user.external_id,
-        "reason": hold.reason,
-        "by": hold.by.get_username(),
-        "createdAt": hold.created_at,
-        "releasedBy": release.by.get_username() if release else None,
-        "releasedAt": release.created_at if release else None,
+    rule = staticmethod(_found)
+    lists = "holds"
+    data = {
+        "holdId": "pk",
+        "partner": "user.partner.slug",
+        "externalId": "user.external_id",
+        "reason": "reason",
+        "by": "by.username",
+        "createdAt": "created_at",
+        "releasedBy": "release.by.username",
+        "releasedAt": "release.created_at",
     }

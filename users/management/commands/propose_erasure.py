@@ -1,8 +1,8 @@
 from core.management.arguments import Argument, reason
 from core.management.base import ServiceCommand
 from partners.management import find_partner
+from users import retention
 from users.management import ERASER, by, confirm
-from users.retention import erasures
 
 
 class Command(ServiceCommand):
@@ -16,6 +16,6 @@ class Command(ServiceCommand):
         Argument("--partner", metavar="SLUG", find=find_partner, help="only of this partner's users"),
         by(f"the first of two people, {ERASER}"),
     )
-    rule = staticmethod(erasures.propose)
+    rule = staticmethod(retention.propose_erasure)
     data = {"erasureId": "result.pk", "users": "result.users", "expiresAt": "result.expires_at"}
     text = "Erasure {erasureId} of {users} users waits for another account until {expiresAt}."

@@ -3,7 +3,7 @@ from users.management import TAKE_OVER, USER, CaseCommand, by
 from users.models import RequirementCode
 from users.models.columns import FIELD_NAMES
 from users.models.requirements import MAX_DUE_DAYS
-from users.requirements.lifecycle import DEFAULT_DUE_DAYS, open_requirement
+from users.requirements import DEFAULT_DUE_DAYS, open_requirement
 
 
 class Command(CaseCommand):

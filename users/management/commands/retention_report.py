@@ -1,6 +1,6 @@
 from core.management.arguments import number
 from core.management.base import Outcome, ServiceCommand, table
-from users.retention.clock import due_users
+from users import retention
 
 
 class Command(ServiceCommand):
@@ -8,17 +8,11 @@ class Command(ServiceCommand):
     arguments = (number("--within-days", 0, 36_600, "those too that will be due within so many days", default=0),)
 
     def perform(self, *, within_days: int) -> Outcome:
-        users = due_users(within_days=within_days)
         rows = [
-            {
-                "partner": user.partner,
-                "externalId": user.external_id,
-                "userId": user.user_id,
-                "dueAt": user.due_at,
-                "held": user.held,
-            }
-            for user in users
+            {"partner": user.partner.slug, "externalId": user.external_id, "userId": user.pk}
+            | {"dueAt": user.due_at, "held": user.held}
+            for user in retention.due_users(within_days=within_days)
         ]
-        held = sum(user.held for user in users)
+        held = sum(row["held"] for row in rows)
         data = {"due": len(rows), "held": held, "users": rows}
         return Outcome(data, [*table(rows), f"{len(rows)} due, {held} of them held."])

@@ -18,7 +18,7 @@ from core.database import history_context
 from core.refusals import RefusedError
 from partners.models import Partner
 from staff.models import Staff
-from users.cases import claims
+from users import claims, queries
 from users.decisions import compliance
 from users.models import (
     Claim,
@@ -28,16 +28,16 @@ from users.models import (
     RequirementState,
     User,
 )
-from users.models.columns import PROFILE_COLUMNS
+from users.models.columns import PROFILE_COLUMNS, Profile
 from users.models.requirements import (
     CLOSURE_NOTE_LENGTH,
     MAX_REQUIREMENTS,
     MESSAGE_LENGTH,
 )
 from users.models.statuses import ENDED_STATUSES
-from users.queries import UserSummary
-from users.refusals import refused_by_database
-from users.requirements.wording import forbidden_words, hidden_parts
+from users.queries import StoredUser, UserSummary
+from users.refusals import refused_by_database, require_permission, stripped
+from users.wording import forbidden_words, hidden_parts
 
 DEFAULT_DUE_DAYS = 14
 
@@ -62,7 +62,7 @@ def open_requirement(
     Raises RefusedError, StaleError; nothing has changed then.
     """
     message = message.strip()
-    compliance.require_permission(by)
+    require_permission(by, compliance.DECIDE)
     if unknown := sorted(set(fields) - set(PROFILE_COLUMNS)):
         raise RefusedError(_("Unknown field: %(fields)s.") % {"fields": ", ".join(unknown)})
     check_message(message)
@@ -98,9 +98,8 @@ def close_requirement(
     note: up to 500 characters, for staff. source, expected_version: see open_requirement.
     Raises RefusedError, StaleError, Requirement.DoesNotExist; nothing has changed then.
     """
-    note = note.strip()
-    compliance.require_permission(by)
-    compliance.check_note(note, CLOSURE_NOTE_LENGTH)
+    require_permission(by, compliance.DECIDE)
+    note = stripped(note, CLOSURE_NOTE_LENGTH, is_note=True)
     with transaction.atomic():
         requirement = Requirement.objects.get(pk=requirement_id)
         compliance.lock(requirement.user_id, expected_version=expected_version, by=by)
@@ -120,6 +119,18 @@ def respond(*, requirement: Requirement, note: str) -> RequirementResponse:
         response: RequirementResponse = RequirementResponse.objects.create(requirement=requirement, note=note)
     _give_back(requirement.user_id)
     return response
+
+
+def update_user(*, user: StoredUser, profile: Profile, columns: AbstractSet[str]) -> UserSummary:
+    """Store the profile of a locked user, unless it is the same: then nothing changes, updated_at included.
+
+    columns: that the partner sent. They answer requirements of these fields.
+    """
+    updated = queries.update(user, profile) if profile != user.profile else user.summary
+    if not updated.has_requirements:
+        return updated
+    submit_by_update(user_id=updated.id, columns=columns)
+    return with_requirements(queries.reread(updated.id))
 
 
 def submit_by_update(*, user_id: UUID | str, columns: AbstractSet[str]) -> None:

@@ -18,8 +18,10 @@ from core.refusals import RefusedError
 from staff.models import Staff
 from users.models import AccessKind, AccessRecord, Claim, Proposal, Status, User
 from users.models.case import BACK_TO_WHO_ASKED, live
+from users.refusals import require_permission
 
-PERMISSION = "users.claim_user"
+CLAIM = "claim_user"
+PERMISSION = f"users.{CLAIM}"
 # After this time others may release a claim too.
 HELD_FOR = timedelta(hours=8)
 # The number of a person's claims that are read.
@@ -34,7 +36,7 @@ def claim(*, user: User, staff: Staff, request_id: str = "") -> Claim:
 
     Raises RefusedError where the case is not waiting, or somebody else has claimed it.
     """
-    _require_permission(staff)
+    require_permission(staff, CLAIM)
     with transaction.atomic():
         present = _lock(user)
         if not needs_decision(present):
@@ -53,7 +55,7 @@ def next_case(*, staff: Staff, request_id: str = "") -> User | None:
     Only cases of real users. None where there is neither. Two simultaneous callers get different cases. Raises
     RefusedError.
     """
-    _require_permission(staff)
+    require_permission(staff, CLAIM)
     with transaction.atomic():
         # Somebody who presses twice gets one case.
         Staff.objects.select_for_update(no_key=True).get(pk=staff.pk)
@@ -75,7 +77,7 @@ def current_case(staff: Staff) -> User | None:
 
 def release(*, user: User, staff: Staff, request_id: str = "") -> None:
     """End the claim on a case, if there is one. Raises RefusedError where may_release() is false."""
-    _require_permission(staff)
+    require_permission(staff, CLAIM)
     with transaction.atomic():
         _lock(user)
         held = Claim.objects.select_related("staff").filter(pk=user.pk).first()
@@ -156,11 +158,6 @@ def needs_decision(user: User) -> bool:
 def may_release(held: Claim, staff: Staff) -> bool:
     """Whether this person may release the case: its holder, or anybody after HELD_FOR or once the holder has left."""
     return held.staff_id == staff.pk or not held.staff.is_active or held.claimed_at <= timezone.now() - HELD_FOR
-
-
-def _require_permission(staff: Staff) -> None:
-    if not (staff.is_active and staff.has_perm(PERMISSION)):
-        raise RefusedError(_("%(name)s may not claim cases.") % {"name": staff.get_username()})
 
 
 def _lock(user: User) -> User:

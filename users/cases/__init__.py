@@ -1,1 +1,0 @@
-"""The work on cases: claims, the search, and which users staff see."""

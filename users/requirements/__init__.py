@@ -1,1 +1,0 @@
-"""What compliance asks of a partner."""

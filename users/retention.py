@@ -1,0 +1,224 @@
+"""How the records of users end: docs/operations.md, "Records: kept, held, erased".
+
+A hold keeps records: one person places it, another releases it. Of an erasure one person proposes it, another approves
+or declines it, and the owner carries it out. The back office and the commands call these; the database holds the rules
+(users/models/retention.py).
+"""
+
+from collections.abc import Collection, Mapping
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, DatabaseError, IntegrityError, models, transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from core.database import errors, history_context, statements
+from core.database.base import SET_CONTEXT
+from core.database.query import Query
+from core.refusals import RefusedError
+from partners.models import Partner
+from staff.models import Staff
+from users.models import Erasure, ErasureProposal, Hold, HoldRelease, ProposalState, ProposedErasure, User
+from users.models.approvals import NOTE_LENGTH, database_function
+from users.models.case import live
+from users.models.retention import KEEP_RECORDS
+from users.models.statuses import ENDED_STATUSES
+from users.profile.labels import display_moment
+from users.refusals import refused_by_database, require_open, require_permission, stripped
+
+# Of who may decide, and of auditors.
+PERMISSION = f"users.{KEEP_RECORDS}"
+# Two proposals at the same time do not name the same users. The first number says whose lock it is: 3 is this one's.
+_ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(3, 0)"
+_CONTEXT = f"SELECT {SET_CONTEXT}, set_config('lock_timeout', '3s', true)"
+_ERASE = "INSERT INTO users_erasure (user_id, years) VALUES (%s, %s)"
+# One statement, which a trigger asks for.
+_NAME_USERS = "INSERT INTO users_proposederasure (proposal_id, user_id) SELECT %s, unnest(%s::uuid[])"
+
+
+# Holds
+
+
+def is_held(user: User) -> bool:
+    """Whether a hold keeps the user's records."""
+    return in_force(user.holds.all()).exists()
+
+
+def in_force(holds: QuerySet[Hold]) -> QuerySet[Hold]:
+    """Those of the holds that nobody has released."""
+    return holds.filter(release=None)
+
+
+def place_hold(*, user: User, by: Staff, reason: str, source: str = "") -> Hold:
+    """Keep the records of a real user until another person releases the hold.
+
+    by: an active account that may decide, or audits. reason: 1 to 2000 characters, which stay with the user.
+    source: the origin that the history names, such as a request's id.
+    Raises RefusedError, User.DoesNotExist; nothing has changed then.
+    """
+    reason = stripped(reason)
+    with transaction.atomic(), refused_by_database(second=by):
+        # Waits for an erasure; then there is no such user.
+        locked = User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        history_context.set_context(staff=by.get_username(), source=source)
+        return Hold.objects.create(user=locked, by=by, reason=reason)
+
+
+def release_hold(*, hold_id: UUID, by: Staff, reason: str, source: str = "") -> HoldRelease:
+    """End a hold. The arguments are those of place_hold; `by` is another account than the one that placed it.
+
+    Raises RefusedError, Hold.DoesNotExist; nothing has changed then.
+    """
+    reason = stripped(reason)
+    hold = Hold.objects.get(pk=hold_id)
+    with transaction.atomic(), refused_by_database(second=by):
+        history_context.set_context(staff=by.get_username(), source=source)
+        return HoldRelease.objects.create(hold=hold, by=by, reason=reason)
+
+
+# Whose records are due
+
+
+def due_users(*, within_days: int = 0, partner: Partner | None = None) -> QuerySet[Any]:
+    """The users whose records are due for erasure now, or will be within so many days, oldest first.
+
+    Each with `due_at`, `held`: whether a hold keeps them, and `in_erasure`: whether an erasure that is open or approved
+    names the user. partner: for its users alone.
+    """
+    years, until = settings.RETENTION_YEARS, timezone.now() + timedelta(days=within_days)
+    found = live(User.objects.filter(status__in=ENDED_STATUSES))
+    # A bound for the index `user_retention`: a calendar year has 365 days or more.
+    found = found.filter(status_since__lte=until - timedelta(days=365 * years))
+    if partner:
+        found = found.filter(partner=partner)
+    return (
+        found.annotate(
+            due_at=database_function("users_due_at", "pk", models.Value(years), gives=models.DateTimeField()),
+            held=database_function("users_is_held", "pk"),
+            in_erasure=Exists(ProposedErasure.objects.in_force().filter(user=OuterRef("pk"))),
+        )
+        .filter(due_at__lte=until)
+        .select_related("partner")
+        .order_by("due_at", "pk")
+    )
+
+
+def erasable(due: QuerySet[Any]) -> QuerySet[Any]:
+    """Those of due_users whose erasure can be proposed."""
+    return due.filter(held=False, in_erasure=False)
+
+
+# Erasures
+
+
+def propose_erasure(
+    *,
+    by: Staff,
+    reason: str,
+    count: int | None = None,
+    partner: Partner | None = None,
+    user_ids: Collection[UUID] | None = None,
+    source: str = "",
+) -> ErasureProposal:
+    """Propose that users who are due, not held and in no other erasure are erased: those chosen, or else all.
+
+    reason: 1 to 500 characters. count: how many the caller expects, if it does. partner: of all, those of this one.
+    user_ids: those chosen. source: the origin that the history names.
+    Raises RefusedError; nothing has changed then.
+    """
+    require_permission(by, KEEP_RECORDS)
+    reason = stripped(reason, NOTE_LENGTH)
+    with transaction.atomic(), refused_by_database():
+        statements.fetch(Query(_ONE_AT_A_TIME, ()))
+        found = list(erasable(due_users(partner=partner)).values_list("pk", flat=True))
+        if user_ids is not None:
+            if set(user_ids) - set(found):
+                raise RefusedError(_("Some of these are not due any more, are held, or are in another erasure."))
+            found = [one for one in found if one in set(user_ids)]
+        if count is not None and count != len(found):
+            raise RefusedError(
+                _("Not %(expected)s but %(found)s can be proposed now: nothing was proposed.")
+                % {"expected": count, "found": len(found)}
+            )
+        if not found:
+            raise RefusedError(_("There is nobody to erase: nothing was proposed."))
+        history_context.set_context(staff=by.get_username(), source=source)
+        proposal = ErasureProposal.objects.create(by=by, reason=reason, partner=partner, users=len(found))
+        statements.fetch(Query(_NAME_USERS, (proposal.pk, found)))
+    made: ErasureProposal = ErasureProposal.objects.with_states().get(pk=proposal.pk)
+    return made
+
+
+def approve_erasure(*, proposal_id: UUID, by: Staff, source: str = "") -> ErasureProposal:
+    """Approve another person's proposal: the users may be erased within 30 days.
+
+    Raises RefusedError, ErasureProposal.DoesNotExist; nothing has changed then.
+    """
+    return _end(proposal_id, state=ProposalState.APPROVED, by=by, source=source)
+
+
+def decline_erasure(*, proposal_id: UUID, by: Staff, reason: str, source: str = "") -> ErasureProposal:
+    """End a proposal: nobody is erased by it. by: anybody who may approve one, the proposer included.
+
+    Raises RefusedError, ErasureProposal.DoesNotExist; nothing has changed then.
+    """
+    reason = stripped(reason, NOTE_LENGTH)
+    return _end(proposal_id, state=ProposalState.DECLINED, by=by, source=source, note=reason)
+
+
+def _end(proposal_id: UUID, *, by: Staff, source: str, **ended: str) -> ErasureProposal:
+    found = ErasureProposal.objects.filter(pk=proposal_id)
+    with transaction.atomic():
+        found.select_for_update(no_key=True).only("pk").get()
+        proposal: ErasureProposal = found.with_states().select_related("by").get()
+        require_permission(by, KEEP_RECORDS)
+        require_open(proposal)
+        history_context.set_context(staff=by.get_username(), source=source)
+        with refused_by_database(first=proposal.by, second=by):
+            found.update(ended_by=by, **ended)
+        proposal = found.with_states().get()
+    return proposal
+
+
+def approved_users(*, using: str = DEFAULT_DB_ALIAS) -> QuerySet[Any]:
+    """The users of erasures that are approved and may be carried out, longest first.
+
+    Rows of `user_id`, with `held`, and `is_due`: whether their records are still due, and not held.
+    """
+    approved = ProposedErasure.objects.using(using).in_force().filter(proposal__state=ProposalState.APPROVED)
+    due_at = database_function(
+        "users_due_at", "user_id", models.Value(settings.RETENTION_YEARS), gives=models.DateTimeField()
+    )
+    found = approved.annotate(held=database_function("users_is_held", "user_id"), due_at=due_at)
+    is_due = models.Case(models.When(held=False, due_at__lte=timezone.now(), then=True), default=False)
+    return found.annotate(is_due=is_due).order_by("proposal__ended_at", "pk")
+
+
+def erase(user_id: UUID, *, context: Mapping[str, str], using: str) -> bool:
+    """Erase a user with all that is about it, in one transaction; False where the database refused it.
+
+    It does where the records are not due any more or held, where no approved erasure names the user, and where others
+    keep the user locked.
+
+    context: who does it (core/database/history_context.py). using: the alias of the owner's connection.
+    """
+    try:
+        with transaction.atomic(using=using):
+            statements.fetch(Query(_CONTEXT, (history_context.context(**context),)), using)
+            statements.fetch(Query(_ERASE, (user_id, settings.RETENTION_YEARS)), using)
+    except IntegrityError:
+        return False
+    except DatabaseError as error:
+        if errors.sqlstate(error) not in {errors.LOCK_NOT_AVAILABLE, *errors.RETRYABLE_SQLSTATES}:
+            raise
+        return False
+    return True
+
+
+def erased_text(erased: Erasure) -> str:
+    """When a user was erased, and why, in a sentence for people."""
+    return _("Erased on %(when)s under the retention rules.") % {"when": display_moment(erased.erased_at)}
