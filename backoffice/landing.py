@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 from django.views.decorators.http import require_safe
 
-from backoffice.lists.bounded_lists import MAX_COUNT, bounded_count, count_text
+from backoffice.lists.bounded_lists import bounded_count, count_text
 from backoffice.lists.cells import labelled
 from backoffice.lists.pages import ASKED as ASKED_LIST
 from backoffice.lists.pages import DECISIONS, QUEUE
@@ -80,7 +80,7 @@ def _figures(may: Callable[[str], bool]) -> Iterator[dict[str, Any]]:
         text, url = count_text(bounded_count(proposals.waiting())), reverse("admin:users_proposal_changelist")
         yield {"title": _("For a second person"), "text": text, "url": url}
     if may("users.keep_records"):
-        text, url = count_text(retention.due_users()[: MAX_COUNT + 1].count()), reverse("backoffice_records")
+        text, url = count_text(bounded_count(retention.due_users())), reverse("backoffice_records")
         yield {"title": _("Due for erasure"), "text": text, "url": url}
 
 

@@ -180,8 +180,8 @@ def _end(proposal_id: UUID, *, by: Staff, source: str, **ended: str) -> ErasureP
         history_context.set_context(staff=by.get_username(), source=source)
         with refused_by_database(first=proposal.by, second=by):
             found.update(ended_by=by, **ended)
-        proposal = found.with_states().get()
-    return proposal
+        ended_one: ErasureProposal = found.with_states().get()
+    return ended_one
 
 
 def approved_users(*, using: str = DEFAULT_DB_ALIAS) -> QuerySet[Any]:
