@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-import pgtrigger
 from django.db import models
 from django.db.models import Func, Q
 from django.db.models.functions import Length, Now
@@ -15,14 +14,14 @@ from django.utils.translation import gettext_noop
 from core.audit import entry_trigger, register
 from core.database.query import json_text, wire_time
 from core.database.schema import newest_of_each_mode
-from core.database.triggers import FunctionTrigger, PermanentTrigger, append_only, json_object, stamped
+from core.database.triggers import append_only, json_object, stamped, trigger
 from events.models import EventType
 from events.models.feed import outbox_entry, outbox_entry_of_rows
 from partners.models import Partner
 from staff.models import Staff
 from users.models import User
 from users.models.columns import names_of_user
-from users.models.triggers import by_active_staff
+from users.models.triggers import by_active_staff, staff_entry
 
 CONVERSION_ID_PATTERN = "[A-Za-z0-9_.-]{1,64}"
 CURRENCY_PATTERN = "[A-Z0-9]{3,10}"
@@ -56,22 +55,14 @@ _TRANSACTIONS_RECORDED = outbox_entry_of_rows(
 _DOCUMENT_PUBLISHED = outbox_entry(
     EventType.DOCUMENT_PUBLISHED,
     source="users_user u WHERE u.id = NEW.user_id",
-    partner="u.partner_id",
-    user="u.id",
-    data={
-        "externalId": "u.external_id",
-        "userId": "u.id",
-        "documentId": "NEW.document_id",
-        "type": "NEW.type",
-        "createdAt": wire_time("NEW.created_at"),
-    },
+    documentId="NEW.document_id",
+    type="NEW.type",
+    createdAt=wire_time("NEW.created_at"),
 )
 _DOCUMENT_WITHDRAWN = outbox_entry(
     EventType.DOCUMENT_WITHDRAWN,
     source="transactions_document d JOIN users_user u ON u.id = d.user_id WHERE d.id = NEW.document_id",
-    partner="u.partner_id",
-    user="u.id",
-    data={"externalId": "u.external_id", "userId": "u.id", "documentId": "d.document_id"},
+    documentId="d.document_id",
 )
 
 
@@ -195,23 +186,14 @@ class Conversion(UserRow):
         )
         triggers = (
             *append_only(marked="reaches_threshold"),
-            FunctionTrigger(
-                name="threshold",
-                when=pgtrigger.After,
-                operation=pgtrigger.Insert,
-                level=pgtrigger.Statement,
-                referencing=pgtrigger.Referencing(new="inserted"),  # type: ignore[no-untyped-call]
+            trigger(
+                "threshold",
+                "after insert",
                 function="transactions_mark_threshold",
                 arguments=(THRESHOLD_CURRENCY, THRESHOLD, MAX_ADDED_UP),
+                rows="inserted",
             ),
-            PermanentTrigger(
-                name="event",
-                when=pgtrigger.After,
-                operation=pgtrigger.Insert,
-                level=pgtrigger.Statement,
-                referencing=pgtrigger.Referencing(new="inserted"),  # type: ignore[no-untyped-call]
-                func=f"{_TRANSACTIONS_RECORDED}; RETURN NULL;",
-            ),
+            trigger("event", "after insert", f"{_TRANSACTIONS_RECORDED};", rows="inserted"),
         )
 
     def __str__(self) -> str:
@@ -219,8 +201,6 @@ class Conversion(UserRow):
 
 
 IMPORT_ENDED = register("import.ended", _("Import ended"))
-_PUBLISHED = register("document.published", _("Document published"))
-_WITHDRAWN = register("document.withdrawn", _("Document withdrawn"))
 
 
 class DocumentType(models.TextChoices):
@@ -276,20 +256,14 @@ class Document(UserRow):
         triggers = (
             *append_only(),
             stamped("recorded_at"),
-            PermanentTrigger(
-                name="event",
-                when=pgtrigger.After,
-                operation=pgtrigger.Insert,
-                func=f"{_DOCUMENT_PUBLISHED}; RETURN NULL;",
-            ),
-            PermanentTrigger(
-                name="file_goes",
-                when=pgtrigger.After,
-                operation=pgtrigger.Delete,
-                func="INSERT INTO transactions_erasedfile (storage_name) VALUES (OLD.storage_name); RETURN NULL;",
+            trigger("event", "after insert", f"{_DOCUMENT_PUBLISHED};"),
+            trigger(
+                "file_goes",
+                "after delete",
+                "INSERT INTO transactions_erasedfile (storage_name) VALUES (OLD.storage_name);",
             ),
             entry_trigger(
-                f"'{_PUBLISHED}'",
+                f"'{register('document.published', _('Document published'))}'",
                 # Simulated documents are the sandbox partner's own.
                 where="NOT context ? 'partner'",
                 object="NEW.document_id::text",
@@ -329,18 +303,13 @@ class DocumentWithdrawal(models.Model):
             *append_only(),
             stamped("created_at"),
             by_active_staff("by_id"),
-            PermanentTrigger(
-                name="event",
-                when=pgtrigger.After,
-                operation=pgtrigger.Insert,
-                func=f"{_DOCUMENT_WITHDRAWN}; RETURN NULL;",
-            ),
-            entry_trigger(
-                f"'{_WITHDRAWN}'",
+            trigger("event", "after insert", f"{_DOCUMENT_WITHDRAWN};"),
+            staff_entry(
+                "document.withdrawn",
+                _("Document withdrawn"),
+                {"reason": "NEW.reason"},
+                user="(SELECT user_id FROM transactions_document WHERE id = NEW.document_id)",
                 object="(SELECT document_id::text FROM transactions_document WHERE id = NEW.document_id)",
-                detail=json_object({"reason": "NEW.reason"}),
-                actor="(SELECT username FROM staff_staff WHERE id = NEW.by_id)",
-                further=names_of_user("(SELECT user_id FROM transactions_document WHERE id = NEW.document_id)"),
             ),
         )
 

@@ -5,8 +5,6 @@ rows writes one entry with their users and times: an import does little work for
 events need, so events_place treats all types alike, when the relay calls it (events/feed/relay.py).
 """
 
-from collections.abc import Mapping
-
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Func, Q
@@ -110,14 +108,15 @@ class EventFeed(models.Model):
         return f"{self.partner_id}: {self.last_position}"
 
 
-def outbox_entry(kind: EventType, *, source: str, partner: str, user: str, data: Mapping[str, str]) -> str:
-    """The SQL that writes an entry of one event.
+def outbox_entry(kind: EventType, *, source: str, **data: str) -> str:
+    """The SQL that writes an entry of one event about a user.
 
-    source: the text after FROM. partner, user: expressions of their ids. data: of the event, expressions by name.
+    source: the text after FROM, with the user as `u`. data: of the event beside who it is about, expressions by name.
     """
+    about = {"externalId": "u.external_id", "userId": "u.id"}
     return f"""
         INSERT INTO events_outboxentry (partner_id, type, user_ids, data)
-        SELECT {partner}, '{kind.value}', ARRAY[{user}], {json_object(data)} FROM {source}
+        SELECT u.partner_id, '{kind.value}', ARRAY[u.id], {json_object(about | data)} FROM {source}
     """
 
 

@@ -38,14 +38,8 @@ CLOSURE_NOTE_LENGTH = 500
 
 def _event(source: str, opened: str) -> str:
     """The SQL that writes an event for each user. source: of users as u. opened: SQL of the requirement's id."""
-    data = {"externalId": "u.external_id", "userId": "u.id", "openRequirements": "u.open_requirements"}
-    return outbox_entry(
-        EventType.REQUIREMENTS_CHANGED,
-        source=source,
-        partner="u.partner_id",
-        user="u.id",
-        data=data | {"openedRequirementId": opened},
-    )
+    data = {"openRequirements": "u.open_requirements", "openedRequirementId": opened}
+    return outbox_entry(EventType.REQUIREMENTS_CHANGED, source=source, **data)
 
 
 _OF_USER = "(SELECT r.user_id FROM users_requirement r WHERE r.id = NEW.requirement_id)"

@@ -203,13 +203,7 @@ class ProposedErasure(models.Model):
         return str(self.user_id)
 
 
-_EVENT = outbox_entry(
-    EventType.USER_ERASED,
-    source="(SELECT erased.*) AS u",
-    partner="u.partner_id",
-    user="u.id",
-    data={"externalId": "u.external_id", "userId": "u.id"},
-)
+_EVENT = outbox_entry(EventType.USER_ERASED, source="(SELECT erased.*) AS u")
 _ENTRY = insert_entry(
     f"'{register('user.erased', _('User erased'))}'",
     object="NEW.user_id::text",

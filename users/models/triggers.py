@@ -35,15 +35,9 @@ def _of(row: str, columns: Sequence[str]) -> str:
 _STATUS_CHANGED = outbox_entry(
     EventType.STATUS_CHANGED,
     source="(SELECT NEW.*) AS u",
-    partner="u.partner_id",
-    user="u.id",
-    data={
-        "externalId": "u.external_id",
-        "userId": "u.id",
-        "status": "u.status",
-        "statusReason": status_reason_sql("u.status", "u.status_reason_code"),
-        "updatedAt": wire_time("u.updated_at"),
-    },
+    status="u.status",
+    statusReason=status_reason_sql("u.status", "u.status_reason_code"),
+    updatedAt=wire_time("u.updated_at"),
 )
 
 # PostgreSQL parses a condition again in each UPDATE, a profile's in 50 µs: long ones are part of the function, or come
