@@ -107,18 +107,8 @@ class Migration(migrations.Migration):
 
 def test_an_empty_database_gets_a_column_that_a_function_uses_later(db: None, tmp_path: Path) -> None:
     for name in (
-        "config",
-        "core",
-        "partners",
-        "events",
-        "staff",
-        "users",
-        "transactions",
-        "sandbox",
-        "backoffice",
-        "docs_site",
-        "demo",
-        "templates",
+        *("config", "core", "partners", "events", "staff", "users", "transactions", "sandbox", "backoffice"),
+        *("docs_site", "demo", "templates"),
     ):
         if (ROOT / name).exists():
             shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))

@@ -37,12 +37,7 @@ def remember_signature(partner: Partner, age: timedelta) -> UsedSignature:
 def purged(**removed: int) -> dict[str, int]:
     """What the command says it removed: nothing, but for these."""
     names = (
-        "idempotencyRecords",
-        "usedSignatures",
-        "webhookDeliveries",
-        "sandboxRequests",
-        "auditEntries",
-        "apiKeys",
+        *("idempotencyRecords", "usedSignatures", "webhookDeliveries", "sandboxRequests", "auditEntries", "apiKeys"),
         "events",
     )
     return dict.fromkeys(names, 0) | removed

@@ -182,15 +182,9 @@ def test_a_malformed_setting_is_named_without_its_value(driven: DrivenClient) ->
         f"{name} has characters that do not belong there" for name in ("PSI_API_KEY", "PSI_SECRET")
     ]
     urls = [
-        "partners.example",
-        "ftp://partners.example",
-        "https://",
-        "https://partners.example/v1",
-        "https://partners.example/gateway/v1/",
-        "https://partners.example?a=b",
-        "https://partners.example/#a",
-        "https://ada:pa55@partners.example",
-        "https://pa55@partners.example/gateway",
+        *("partners.example", "ftp://partners.example", "https://", "https://partners.example/v1"),
+        *("https://partners.example/gateway/v1/", "https://partners.example?a=b", "https://partners.example/#a"),
+        *("https://ada:pa55@partners.example", "https://pa55@partners.example/gateway"),
         "https:\\\\ada:pa55@partners.example",
     ]
     refused = driven.outcomes(*(call("settings", url, "key", "secret") for url in urls))

@@ -56,13 +56,9 @@ def test_a_file_is_read_byte_for_byte(through: DrivenClient, gateway: Gateway, u
 
 def test_what_nobody_can_send_is_refused_without_a_request(through: DrivenClient, gateway: Gateway) -> None:
     wrong = [
-        send("GET", "/v1/users/caf%E9"),
-        send("GET", "https://elsewhere.example/v1/ping"),
-        send("GET", "/gateway/v1/ping"),
-        call("path", "users", ""),
-        call("path", "users", ".."),
-        call("findWrite", ""),
-        call("findWrite", "../users"),
+        *(send("GET", "/v1/users/caf%E9"), send("GET", "https://elsewhere.example/v1/ping")),
+        *(send("GET", "/gateway/v1/ping"), call("path", "users", ""), call("path", "users", "..")),
+        *(call("findWrite", ""), call("findWrite", "../users")),
     ]
     raised = {one.get("raised") for one in through.outcomes(*wrong)}
     assert raised <= {"UnicodeDecodeError", "ValueError", "URIError", "TypeError"}

@@ -103,13 +103,8 @@ def test_answer_requirements_by_an_update_and_by_a_note(snippets: Snippets, user
     assert lines[0] == "cust-1001 is suspended (underReview)"
     printed = [line.partition(" until ")[0].rstrip() for line in lines[1:]]
     assert printed == [
-        "addressUnclear open",
-        "  Which apartment is it? addressLine1, postalCode",
-        "sourceOfFunds open",
-        "  no message",
-        "occupationUnclear open",
-        "  no message occupation",
-        "1 open",
+        *("addressUnclear open", "  Which apartment is it? addressLine1, postalCode", "sourceOfFunds open"),
+        *("  no message", "occupationUnclear open", "  no message occupation", "1 open"),
     ]
     user.refresh_from_db()
     assert (user.address_line1, user.occupation) == ("100 King St W, Apt 5", "Engineer")

@@ -18,23 +18,7 @@ def unthought_of(count: int) -> list[Signed]:
     escaped = [f"%{byte:02x}" for byte in range(128)]
     literal = [chr(byte) for byte in range(33, 127) if chr(byte) not in "%#?"]
     odd = [
-        "%",
-        "%4",
-        "%zz",
-        "%25",
-        "+",
-        "&",
-        "=",
-        "&&",
-        "=&",
-        "%2F",
-        "é",
-        "日",
-        "🦫",
-        "%F0%9F%A6%AB",
-        "\\",
-        "'",
-        "*",
+        *("%", "%4", "%zz", "%25", "+", "&", "=", "&&", "=&", "%2F", "é", "日", "🦫", "%F0%9F%A6%AB", "\\", "'", "*"),
         "?",
     ]
 

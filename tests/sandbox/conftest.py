@@ -13,16 +13,7 @@ from tests.support.client import PartnerClient, Transport, in_process
 from tests.support.documents import faults, folder
 from tests.transactions.conftest import line
 
-__all__ = (
-    "authority",
-    "delivering",
-    "faults",
-    "folder",
-    "line",
-    "loopback",
-    "no_other_endpoint",
-    "receiver",
-)
+__all__ = ("authority", "delivering", "faults", "folder", "line", "loopback", "no_other_endpoint", "receiver")
 
 
 @pytest.fixture
