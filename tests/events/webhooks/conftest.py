@@ -60,6 +60,11 @@ def add_endpoint(loopback: None) -> Iterator[Callable[..., tuple[WebhookEndpoint
 
 
 @pytest.fixture
+def endpoint(partner: Partner) -> WebhookEndpoint:
+    return factories.WebhookEndpointFactory.create(partner=partner)
+
+
+@pytest.fixture
 def no_other_endpoint(committed_partner: Partner) -> None:
     """Disable those of tests before."""
     for endpoint in WebhookEndpoint.objects.all():

@@ -33,11 +33,6 @@ def hosts(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return addresses
 
 
-@pytest.fixture
-def endpoint(partner: Partner) -> WebhookEndpoint:
-    return WebhookEndpointFactory.create(partner=partner)
-
-
 # Adding
 
 

@@ -1,4 +1,4 @@
-"""Deliveries are made, leased and recorded: contract, section 10."""
+"""Deliveries are made and leased: contract, section 10."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -10,26 +10,19 @@ from django.db.models import F
 from django.utils import timezone
 
 from events.feed.relay import Relay
-from events.models import DisabledReason, Event, WebhookDelivery, WebhookEndpoint
+from events.models import Event, WebhookDelivery, WebhookEndpoint
 from events.webhooks import deliveries, endpoints, leases
-from events.webhooks.results import AttemptResult, record
+from events.webhooks.results import AttemptResult, record, record_all
 from partners.models import Partner
 from tests.factories import (
     DocumentFactory,
     EventFactory,
     StatusChangeFactory,
     UserFactory,
-    WebhookDeliveryFactory,
     WebhookEndpointFactory,
 )
+from tests.support.at_once import at_once
 from users.models import Status, User
-
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def endpoint(partner: Partner) -> WebhookEndpoint:
-    return WebhookEndpointFactory.create(partner=partner)
 
 
 def outcome(status: int | None = 204, *, at: datetime | None = None, **fields: Any) -> AttemptResult:
@@ -276,173 +269,14 @@ def rows_of(node: dict[str, Any]) -> int:
     return int(own) + sum(map(rows_of, node.get("Plans", ())))
 
 
-# Recording
-
-
-def test_a_success_ends_the_delivery(partner: Partner, endpoint: WebhookEndpoint) -> None:
-    make(partner)
-    at = timezone.now()
-    assert record(lease_one(), outcome(200, at=at))
-    delivery = endpoint.deliveries.get()
-    assert (delivery.state, delivery.attempt_count, delivery.next_attempt_at) == ("delivered", 1, None)
-    assert delivery.ended_at is not None
-    assert [(one["status"], one["milliseconds"]) for one in delivery.attempts] == [(200, 12)]
-    endpoint.refresh_from_db()
-    assert (endpoint.last_success_at, endpoint.failing_since) == (at, None)
-
-
-@pytest.mark.parametrize(
-    "failure", [{"status": 500}, {"status": 301}, {"status": 404}, {"status": None, "error": "timeout"}], ids=str
-)
-def test_a_failure_is_attempted_again(
-    partner: Partner, endpoint: WebhookEndpoint, late_retries: None, failure: dict[str, Any]
-) -> None:
-    make(partner)
-    record(lease_one(), outcome(**failure))
-    delivery = endpoint.deliveries.get()
-    assert (delivery.state, delivery.attempt_count, delivery.leased_until) == ("pending", 1, None)
-    assert delivery.next_attempt_at is not None
-    assert timedelta(minutes=50) < delivery.next_attempt_at - timezone.now() < timedelta(minutes=70)
-    assert leases.lease(limit=10) == []
-
-
-def test_retry_after_puts_the_next_attempt_off(partner: Partner, endpoint: WebhookEndpoint) -> None:
-    make(partner)
-    record(lease_one(), outcome(503, retry_after=timedelta(minutes=10)))
-    delivery = endpoint.deliveries.get()
-    assert delivery.next_attempt_at is not None
-    assert timedelta(minutes=9) < delivery.next_attempt_at - timezone.now() < timedelta(minutes=11)
-
-
-def test_after_eight_attempts_a_delivery_has_failed(partner: Partner, endpoint: WebhookEndpoint) -> None:
-    make(partner)
-    for _ in range(8):
-        WebhookDelivery.objects.update(next_attempt_at=timezone.now() - timedelta(seconds=1))
-        rewind()
-        record(lease_one(), outcome(None, error="connect"))
-    delivery = endpoint.deliveries.get()
-    assert (delivery.state, delivery.attempt_count) == ("failed", 8)
-    assert [one["error"] for one in delivery.attempts] == ["connect"] * 8
-
-    assert deliveries.retry(endpoint=endpoint) == 1
-    rewind()
-    record(lease_one(), outcome())
-    assert endpoint.deliveries.get().state == "delivered"
-
-
-def rewind() -> None:
-    """Have pending deliveries fall due before this transaction, whose time does not pass."""
-    WebhookDelivery.objects.filter(state="pending").update(next_attempt_at=timezone.now() - timedelta(days=1))
-
-
-def test_a_gone_endpoint_is_disabled_at_once(partner: Partner, endpoint: WebhookEndpoint) -> None:
-    make(partner, users=3)
-    record(leases.lease(limit=10)[0], outcome(410))
-    endpoint.refresh_from_db()
-    assert (endpoint.state, endpoint.disabled_reason) == ("disabled", DisabledReason.GONE)
-    assert endpoint.deliveries.filter(state="failed").count() == 1
-    assert leases.lease(limit=10) == []
-
-
-@pytest.mark.parametrize(
-    ("results", "is_active"),
-    [
-        # The status of each, and the days since then: five without a success, on three of them at least.
-        ([(500, 5), (500, 2), (500, 0.00001)], True),
-        ([(500, 5), (500, 2), (500, 0)], False),
-        # Failures on two days: an endpoint that had no events for days.
-        ([(500, 10), (500, 10), (500, 10), (500, 0)], True),
-        ([(500, 5), (500, 0), (500, 0), (500, 0)], True),
-        # A success forgets those before it.
-        ([(500, 9), (500, 8), (200, 7), (500, 6), (500, 0)], True),
-        ([(500, 6), (200, 2), (500, 0)], True),
-    ],
-    ids=str,
-)
-def test_five_days_without_a_success_disable(
-    partner: Partner,
-    endpoint: WebhookEndpoint,
-    results: list[tuple[int, float]],
-    is_active: bool,  # noqa: FBT001
-) -> None:
-    make(partner, users=len(results))
-    now = timezone.now()
-    for status, ago in results:
-        record(leases.lease(limit=10)[0], outcome(status, at=now - timedelta(days=ago)))
-        expire()
-    endpoint.refresh_from_db()
-    successes = [number for number, (status, _) in enumerate(results) if status == 200]
-    failures = [now - timedelta(days=ago) for _, ago in results[max(successes, default=-1) + 1 :]]
-    assert endpoint.failing_since == failures[0]
-    assert endpoint.failing_days == sorted({one.date() for one in failures})
-    assert endpoint.is_active == is_active
-    assert endpoint.disabled_reason == ("" if is_active else DisabledReason.FAILING)
-    assert (endpoint.disabled_at is None) == is_active
-
-
-def test_a_late_result_does_not_touch_another_s_lease(partner: Partner, endpoint: WebhookEndpoint) -> None:
-    make(partner)
-    late = lease_one()
-    expire()
-    present = lease_one()
-
-    assert not record(late, outcome(410))
-    delivery = endpoint.deliveries.get()
-    assert (delivery.state, delivery.attempts, delivery.leased_until) == ("pending", [], present.leased_until)
-    endpoint.refresh_from_db()
-    assert endpoint.is_active
-    assert record(present, outcome())
-    assert not record(present, outcome(500))
-    assert endpoint.deliveries.get().state == "delivered"
-
-
-def test_a_test_is_sent_once_and_says_nothing_of_the_endpoint(endpoint: WebhookEndpoint) -> None:
-    for status, state in ((500, "failed"), (410, "failed"), (204, "delivered")):
-        test = deliveries.create_test(endpoint=endpoint)
-        record(lease_one(), outcome(status))
-        test.refresh_from_db()
-        assert (test.state, test.attempt_count) == (state, 1)
-    endpoint.refresh_from_db()
-    assert (endpoint.state, endpoint.failing_since, endpoint.last_success_at) == ("active", None, None)
-    assert deliveries.retry(endpoint=endpoint) == 0
-
-
-# What staff ask for
-
-ATTEMPT = {"at": "2026-01-15T10:30:00.000000Z", "milliseconds": 5, "status": 500}
-
-
-def test_retried_are_those_that_failed_or_wait(endpoint: WebhookEndpoint) -> None:
-    later = timezone.now() + timedelta(hours=1)
-    failed = WebhookDeliveryFactory.create(endpoint=endpoint, state="failed", attempts=[ATTEMPT] * 8)
-    waiting = WebhookDeliveryFactory.create(endpoint=endpoint, attempts=[ATTEMPT], next_attempt_at=later)
-    for state in ("delivered", "skipped"):
-        WebhookDeliveryFactory.create(endpoint=endpoint, state=state)
-    WebhookDeliveryFactory.create(state="failed")
-    leased = WebhookDeliveryFactory.create(
-        endpoint=endpoint, attempts=[ATTEMPT], next_attempt_at=later, leased_until=later
-    )
-
-    assert deliveries.retry(endpoint=endpoint, since=timezone.now() + timedelta(minutes=1)) == 0
-    assert deliveries.retry(endpoint=endpoint, delivery=leased) == 0
-    assert deliveries.retry(endpoint=endpoint, delivery=waiting) == 1
-    assert deliveries.retry(endpoint=endpoint) == 1
-    for one in (failed, waiting):
-        one.refresh_from_db()
-        assert (one.state, one.ended_at) == ("pending", None)
-        assert one.next_attempt_at
-        assert one.next_attempt_at <= timezone.now()
-
-
-def test_what_fell_due_while_disabled_is_skipped(partner: Partner, endpoint: WebhookEndpoint) -> None:
-    make(partner, users=2)
-    later = WebhookDeliveryFactory.create(endpoint=endpoint, next_attempt_at=timezone.now() + timedelta(hours=1))
-    endpoints.disable(endpoint)
-    make(partner)
-    endpoints.enable(endpoint)
-
-    assert endpoint.deliveries.filter(state="skipped").count() == 2
-    later.refresh_from_db()
-    assert later.state == "pending"
-    make(partner)
-    assert lease_one().event_id == Event.objects.latest("position").event_id
+def test_sessions_at_once_lease_two_together(committed_partner: Partner, no_other_endpoint: None) -> None:
+    WebhookEndpointFactory.create(partner=committed_partner)
+    UserFactory.create_batch(20, partner=committed_partner, status=Status.ACTIVE)
+    Relay().assign_positions()
+    for _ in range(5):
+        found = at_once(4, lambda _: leases.lease(limit=10))
+        ids = [one.delivery_id for batch in found for one in batch]
+        assert len(ids) == len(set(ids)) == 2
+        assert WebhookDelivery.objects.exclude(leased_until=None).count() == 2
+        for batch in found:
+            record_all((one, outcome()) for one in batch)

@@ -1,7 +1,11 @@
-"""A feed whose events cannot be placed stops alone, and says so (docs/operations.md, "A feed stops")."""
+"""Metrics of events and webhooks; a feed whose events cannot be placed stops alone, and says so.
+
+docs/operations.md, "A feed stops".
+"""
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +13,14 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.db import connections
+from django.utils import timezone
 
 from core.database import serving_role
 from events.feed import relay
 from events.feed.relay import Relay
-from events.metrics import feeds
-from events.models import Event
+from events.metrics import feeds, webhooks
+from events.models import Event, WebhookEndpoint
+from events.webhooks import endpoints
 from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url
@@ -40,10 +46,15 @@ def as_owner(statement: str, *parameters: int) -> None:
     connections[serving_role.OWNER].close()
 
 
-def stopped_in_metrics() -> set[str]:
+def scraped() -> dict[str, float]:
+    """The samples by name, with the label's value."""
     with psycopg.connect(database_url(serving_role.SERVING)) as database:
-        samples = [sample for metric in feeds(database) for sample in metric.samples]
-    return {sample.labels["partner"] for sample in samples if sample.name == "psi_event_feed_stopped"}
+        samples = [one for metric in (*webhooks(database), *feeds(database)) for one in metric.samples]
+    return {":".join((one.name, *one.labels.values())): one.value for one in samples}
+
+
+def stopped_in_metrics() -> set[str]:
+    return {name.partition(":")[2] for name in scraped() if name.startswith("psi_event_feed_stopped")}
 
 
 def repair(partner: Partner) -> str:
@@ -110,3 +121,28 @@ def test_the_runbook_repairs_it(stopped: Partner) -> None:
     assert Relay().assign_positions() == 1
     assert list(events.all())[:-1] == before
     assert stopped_in_metrics() == set()
+
+
+def test_metrics_are_read_from_the_tables(committed_partner: Partner) -> None:
+    # What other tests have committed.
+    Relay().assign_positions()
+    before = scraped()
+    nothing = ("webhook_deliveries_pending", "webhook_oldest_due_seconds", "event_feed_lag_seconds", "webhooks_failing")
+    assert [before[f"psi_{name}"] for name in nothing] == [0] * 4
+
+    endpoint, disabled = factories.WebhookEndpointFactory.create_batch(2, partner=committed_partner)
+    hour_ago = timezone.now() - timedelta(hours=1)
+    for one in (endpoint, disabled):
+        factories.WebhookDeliveryFactory.create(endpoint=one, next_attempt_at=hour_ago)
+    factories.WebhookDeliveryFactory.create(endpoint=endpoint, next_attempt_at=timezone.now() + timedelta(hours=1))
+    endpoints.disable(disabled)
+    WebhookEndpoint.objects.update(failing_since=hour_ago)
+    add_event(committed_partner)
+
+    after = scraped()
+    assert after["psi_webhook_deliveries_pending"] == 2
+    assert 3600 <= after["psi_webhook_oldest_due_seconds"] < 7200
+    assert after["psi_event_feed_lag_seconds"] > 0
+    assert after["psi_webhooks_disabled:staff"] == 1
+    # The disabled one is not among them.
+    assert after["psi_webhooks_failing"] == 1
