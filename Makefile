@@ -25,7 +25,7 @@ export PYTHONDONTWRITEBYTECODE =
 # Two rules install into one folder.
 .NOTPARALLEL:
 
-.PHONY: help install docs demo serve test test-pythons examples-test generated-test long-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi-lint messages roles lock size clean
+.PHONY: help install docs demo serve test slow-test test-pythons examples-test generated-test long-test chaos browser-test resilience-test failover-test deploy-test bench screenshots fuzz lint format openapi-lint messages roles lock size clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 17
@@ -75,8 +75,11 @@ serve: $(DEMO_STAMP) .env docs ## migrates, serves on HOST:PORT and delivers eve
 	@trap exit INT TERM HUP; trap 'kill $$web $$deliver; wait' EXIT; \
 	  $(BIN)/python -m config.serve & web=$$!; $(MANAGE) deliver_events & deliver=$$!; wait $$web
 
-test: install ## the test suite, on the embedded database
-	$(BIN)/python -m pytest $(PARALLEL)
+test: install ## what to run after each change, on the embedded database
+	$(BIN)/python -m pytest $(PARALLEL) --durations=10
+
+slow-test: install ## tests that start programs, servers or many connections
+	$(BIN)/python -m pytest $(PARALLEL) --durations=10 tests/slow
 
 test-pythons: ## the test suite on each Python from 3.11 on (PATH, pyenv), each in .local/venvs
 	@"$(PYTHON)" tests/pythons.py | { failed=; while read -r version python; do \

@@ -1,6 +1,6 @@
 """Every kind of request by DRF's APIClient, which fills the WSGI environment otherwise than a server does.
 
-All other tests call the WSGI application with the server's environment, and those of tests/live a running one.
+All other tests call the WSGI application with the server's environment, and those of tests/slow/live a running one.
 """
 
 import hashlib

@@ -24,7 +24,7 @@ from staff.login.allauth_internals import record_factor
 from staff.models import Staff
 from tests import factories
 from tests.browser.cases import client, empty_queue, register  # noqa: F401
-from tests.live.conftest import start_server
+from tests.slow.live.conftest import start_server
 from tests.support import totp
 from tests.support.timeouts import WAIT_SECONDS
 

@@ -11,7 +11,7 @@ from staff.accounts import create_invited_staff
 from tests import factories
 from tests.browser.cases import Register
 from tests.browser.test_backoffice import grow_stale
-from tests.live.conftest import free_port, serving
+from tests.slow.live.conftest import free_port, serving
 from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider, started
 from tests.users.deciding import case_of

@@ -10,7 +10,7 @@ from partners.models import Partner
 from tests import factories
 from tests.deploy.asking import direct_transport, over_tls
 from tests.deploy.proxy import NAME, Proxy, running
-from tests.live.conftest import Server, partner, serving
+from tests.slow.live.conftest import Server, partner, serving
 from tests.support.client import PartnerClient
 
 __all__ = ["partner"]

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import trustme
 
-from tests.live.conftest import free_port
+from tests.slow.live.conftest import free_port
 from tests.support.timeouts import WAIT_SECONDS
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from config.serve import THREADS
 from tests import factories
 from tests.deploy.asking import ask, comparable, head, over_tls
 from tests.deploy.proxy import Proxy, running
-from tests.live.conftest import Server
+from tests.slow.live.conftest import Server
 from tests.support.client import PartnerClient
 from tests.support.responses import assert_error
 

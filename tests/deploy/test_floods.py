@@ -12,7 +12,7 @@ from partners.models import Partner
 from tests import factories
 from tests.deploy.asking import ask, direct_transport, head, over_tls
 from tests.deploy.proxy import Proxy, running
-from tests.live.conftest import Server
+from tests.slow.live.conftest import Server
 from tests.support.client import PartnerClient, Response, Transport
 from tests.support.responses import assert_error
 from tests.support.staff import client_as

@@ -23,7 +23,7 @@ from partners.models import Partner
 from tests import factories
 from tests.deploy.asking import ask, head, over_tls
 from tests.deploy.proxy import NAME, Proxy, running
-from tests.live.conftest import Server, free_port, kill, launch, stop
+from tests.slow.live.conftest import Server, free_port, kill, launch, stop
 from tests.support.client import PartnerClient, Response
 from tests.support.watched import wait_until
 from users.models import User

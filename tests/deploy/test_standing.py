@@ -20,7 +20,7 @@ from tests import factories
 from tests.deploy.asking import ask, comparable, direct_transport, head, over_tls
 from tests.deploy.conftest import program
 from tests.deploy.proxy import AUTHORITY, NAME, Proxy, running
-from tests.live.conftest import Server, free_port, serving
+from tests.slow.live.conftest import Server, free_port, serving
 from tests.support.client import PartnerClient, Response, Transport
 from tests.support.documents import LONG, add_document, path_of, stored_at
 from tests.support.responses import assert_error

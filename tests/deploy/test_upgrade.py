@@ -20,8 +20,8 @@ from tests.deploy.asking import over_tls
 from tests.deploy.proxy import NAME, running
 from tests.deploy.test_restarts import BETWEEN, Tally, clients
 from tests.deploy.test_units import UNITS
-from tests.live.conftest import free_port
 from tests.resilience.cluster import Cluster, own_cluster
+from tests.slow.live.conftest import free_port
 from tests.support.client import PartnerClient
 from tests.support.timeouts import WAIT_SECONDS
 from tests.support.watched import wait_until

@@ -14,7 +14,7 @@ from tests.examples.calling import Access
 from tests.examples.driven import DrivenClient
 from tests.examples.gateway import Gateway, gateway_before
 from tests.examples.languages import Language, Workshop, workshop
-from tests.live.conftest import Server, start_server
+from tests.slow.live.conftest import Server, start_server
 from tests.support.client import PartnerClient
 from tests.support.documents import stored_at
 from tests.support.timeouts import WAIT_SECONDS

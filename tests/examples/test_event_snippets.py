@@ -26,7 +26,7 @@ from tests import factories
 from tests.examples.calling import Access
 from tests.examples.gateway import Gateway
 from tests.examples.languages import BASH, NODE, PYTHON, Workshop, require, workshop
-from tests.live.conftest import free_port
+from tests.slow.live.conftest import free_port
 from tests.support.client import Response
 from tests.support.events import place_events
 from tests.support.timeouts import WAIT_SECONDS

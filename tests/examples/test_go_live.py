@@ -20,7 +20,7 @@ from partners.models import ApiKey, Mode, Partner
 from tests import factories
 from tests.docs_site.site import page
 from tests.examples.languages import BASH, ENVIRONMENT, EXAMPLES, NODE, PYTHON, Workshop, require
-from tests.live.conftest import Server, free_port, serving
+from tests.slow.live.conftest import Server, free_port, serving
 from tests.support.client import PartnerClient
 from tests.support.events import place_events
 from users.models import Status, User

@@ -24,7 +24,7 @@ from django.conf import settings
 
 from config.embedded.server import _SETUP, DATABASE, SUPERUSER, EmbeddedServer, programs
 from tests.deploy.conftest import program
-from tests.live.conftest import free_port
+from tests.slow.live.conftest import free_port
 from tests.support.watched import wait_until
 
 DEPLOYED = Path(settings.BASE_DIR) / "deploy" / "patroni"

@@ -30,8 +30,8 @@ from tests.deploy.proxy import NAME, Proxy
 from tests.deploy.proxy import running as running_proxy
 from tests.failover.clients import Clients, Notes
 from tests.failover.patroni_cluster import Node, PatroniCluster, haproxy, running_cluster
-from tests.live.conftest import free_port, launch, production, stop
 from tests.resilience.delivering import delivering
+from tests.slow.live.conftest import free_port, launch, production, stop
 from tests.support.client import PartnerClient
 from tests.support.receiver import Authority, Receiver
 from tests.support.redis_process import own_redis

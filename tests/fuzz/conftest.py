@@ -1,5 +1,5 @@
 """The live servers, for schemathesis."""
 
-from tests.live.conftest import partner, servers
+from tests.slow.live.conftest import partner, servers
 
 __all__ = ["partner", "servers"]

@@ -12,7 +12,7 @@ from django.conf import settings
 
 from partners.models import Partner
 from tests import factories
-from tests.live.conftest import Server
+from tests.slow.live.conftest import Server
 from tests.support.client import PartnerClient
 from tests.support.events import place_events
 from transactions.documents.publishing import publish

@@ -1,3 +1,3 @@
-"""The live servers of tests/live, for generated clients."""
+"""The live servers of tests/slow/live, for generated clients."""
 
-from tests.live.conftest import clients, partner, relay, servers  # noqa: F401 - fixtures
+from tests.slow.live.conftest import clients, partner, relay, servers  # noqa: F401 - fixtures

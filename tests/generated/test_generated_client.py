@@ -16,7 +16,7 @@ from django.conf import settings
 import psi
 from partners.models import Mode
 from tests import factories
-from tests.live.conftest import Server
+from tests.slow.live.conftest import Server
 from tests.support.client import PartnerClient
 from tests.support.events import place_events
 from users.models import Status

@@ -10,7 +10,7 @@ from django.conf import settings
 from partners.models import Mode, Partner
 from tests import factories
 from tests.examples.languages import ENVIRONMENT, require, require_npm_packages
-from tests.live.conftest import Server
+from tests.slow.live.conftest import Server
 from tests.support.timeouts import WAIT_SECONDS
 
 DOCS = Path(settings.BASE_DIR, "docs")

@@ -1,3 +1,3 @@
-"""The live servers of tests/live, for tests that take long."""
+"""The live servers of tests/slow/live, for tests that take long."""
 
-from tests.live.conftest import clients, partner, relay, servers, session  # noqa: F401 - fixtures
+from tests.slow.live.conftest import clients, partner, relay, servers, session  # noqa: F401 - fixtures

@@ -18,9 +18,9 @@ from django.db import connection
 from events.models import Event
 from partners.models import Mode, Partner
 from tests import factories
-from tests.live.conftest import Server, serving
 from tests.long.chaos import Reconciler, UserPlan, shuffled
 from tests.long.lossy import LossyTransport
+from tests.slow.live.conftest import Server, serving
 from tests.support.watched import wait_until
 from transactions.models import Conversion, Document
 from users.models import RequirementResponse, StatusChange, User, UserEvent

@@ -14,7 +14,7 @@ import psycopg
 
 from partners.models import IdempotencyRecord
 from tests import factories
-from tests.live.conftest import blocked_by
+from tests.slow.live.conftest import blocked_by
 from tests.support.client import PartnerClient, Response
 from tests.support.watched import wait_until
 

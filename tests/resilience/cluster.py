@@ -14,7 +14,7 @@ import psutil
 from django.conf import settings
 
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer
-from tests.live.conftest import production
+from tests.slow.live.conftest import production
 from tests.support.client import PartnerClient, Transport
 from tests.support.timeouts import WAIT_SECONDS
 

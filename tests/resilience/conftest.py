@@ -1,5 +1,5 @@
 """Failures of the service's dependencies under load."""
 
-from tests.live.conftest import partner, session
+from tests.slow.live.conftest import partner, session
 
 __all__ = ["partner", "session"]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from tests.live.conftest import production
+from tests.slow.live.conftest import production
 from tests.support.timeouts import WAIT_SECONDS
 
 

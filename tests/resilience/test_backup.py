@@ -20,7 +20,7 @@ from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, che
 from core.database import grants
 from demo.people import external_id
 from demo.walk import Walk
-from tests.live.conftest import production, start_server
+from tests.slow.live.conftest import production, start_server
 from tests.support.timeouts import WAIT_SECONDS
 
 ROOT = Path(settings.BASE_DIR)

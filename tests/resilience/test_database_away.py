@@ -11,9 +11,9 @@ import pytest
 
 from config.serve import THREADS
 from tests import factories
-from tests.live.conftest import Server, serving
 from tests.resilience.cluster import Cluster, own_cluster
 from tests.resilience.load import Tally, load
+from tests.slow.live.conftest import Server, serving
 from tests.support.client import PartnerClient
 from tests.support.prompt import ANSWER_SECONDS, once_prompt
 from tests.support.watched import wait_until

@@ -17,7 +17,7 @@ from partners.authentication import keys
 from partners.models import ApiKey, Partner
 from tests import factories
 from tests.conftest import database_url
-from tests.live.conftest import Server, start_server
+from tests.slow.live.conftest import Server, start_server
 from tests.support.client import PartnerClient
 from tests.support.timeouts import WAIT_SECONDS
 

@@ -20,9 +20,9 @@ import psutil
 import psycopg
 
 from tests.factories import NOON
-from tests.live.conftest import Server, launch
 from tests.resilience.cluster import Cluster, own_cluster
 from tests.resilience.delivering import start_delivering
+from tests.slow.live.conftest import Server, launch
 from tests.support import drift
 from tests.support.receiver import Authority, Receiver
 from tests.support.watched import wait_until

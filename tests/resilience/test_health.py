@@ -10,7 +10,7 @@ from django.db import connections
 
 from core.database import serving_role
 from tests.conftest import database_url
-from tests.live.conftest import free_port
+from tests.slow.live.conftest import free_port
 from tests.support.prompt import promptly
 from tests.support.redis_process import own_redis
 from tests.support.watched import Relay, Watched, wait_until, watched

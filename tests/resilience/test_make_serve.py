@@ -16,7 +16,7 @@ from django.conf import settings
 from events.models import Event
 from partners.models import Partner
 from tests.factories import UserFactory
-from tests.live.conftest import Server, answering, free_port, production
+from tests.slow.live.conftest import Server, answering, free_port, production
 from tests.support.timeouts import WAIT_SECONDS
 from tests.support.watched import wait_until
 from users.models import Status

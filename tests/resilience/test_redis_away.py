@@ -7,8 +7,8 @@ from redis import Redis
 
 from partners.models import Partner
 from tests import factories
-from tests.live.conftest import free_port, serving
 from tests.resilience.load import load
+from tests.slow.live.conftest import free_port, serving
 from tests.support.redis_process import own_redis
 from tests.support.watched import wait_until
 

@@ -17,8 +17,8 @@ from django.conf import settings
 from config.serve import STOPPING_SECONDS
 from partners.models import Partner
 from tests import factories
-from tests.live.conftest import blocked_by, free_port, production
 from tests.resilience.load import KeptConnection
+from tests.slow.live.conftest import blocked_by, free_port, production
 from tests.support.client import PartnerClient
 from tests.support.timeouts import WAIT_SECONDS
 from tests.support.watched import Watched, wait_until, watched

@@ -13,7 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.urls.resolvers import RoutePattern
 
 from staff.models import Staff
-from tests.live.conftest import Server
+from tests.slow.live.conftest import Server
 from tests.support.client import Headers, Response
 
 # Values of a user, a document, a member of staff, a query: none is a part of another, or of anything else.

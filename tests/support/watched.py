@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.live.conftest import Server, launch, stop
+from tests.slow.live.conftest import Server, launch, stop
 from tests.support.client import Response
 from tests.support.timeouts import WAIT_SECONDS
 

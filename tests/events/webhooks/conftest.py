@@ -19,7 +19,7 @@ from events.webhooks import endpoints, leases, results, sending
 from events.webhooks.delivering import Deliverer
 from partners.models import Partner
 from tests import factories
-from tests.live.conftest import production
+from tests.slow.live.conftest import production
 from tests.support import drift
 from tests.support.commands import obey_all_signals
 from tests.support.receiver import Authority, Receiver

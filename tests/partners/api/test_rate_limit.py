@@ -18,7 +18,7 @@ from core.formats.forms import parse_rate
 from partners.api import redis_counter, throttling
 from partners.models import Partner
 from tests import factories
-from tests.live.conftest import free_port
+from tests.slow.live.conftest import free_port
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.redis_process import own_redis
 from tests.support.responses import assert_error

@@ -24,7 +24,7 @@ from partners.models import Partner
 from partners.monitoring import health
 from tests import factories
 from tests.conftest import database_url
-from tests.live.conftest import free_port
+from tests.slow.live.conftest import free_port
 from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.commands import run
 from tests.support.documents import add_document, folder, stored_at

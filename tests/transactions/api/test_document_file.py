@@ -149,7 +149,7 @@ def test_a_damaged_file_is_never_sent_whole(
     path_of(folder, made).write_bytes(damage(LONG[:size]))
     response = outcome(api, made)
     if isinstance(response, DocumentError):
-        # The server breaks the connection off here: tests/live.
+        # The server breaks the connection off here: tests/slow/live.
         assert size > CHUNK_BYTES
         assert response.__cause__ is None
     else:

@@ -14,7 +14,7 @@ from django.conf import settings
 
 from partners.models import Mode, Partner
 from tests import factories
-from tests.live.conftest import Server, answering, free_port, production
+from tests.slow.live.conftest import Server, answering, free_port, production
 from tests.support.client import PartnerClient, over_http
 from tests.support.timeouts import WAIT_SECONDS
 

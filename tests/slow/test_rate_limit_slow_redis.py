@@ -10,7 +10,7 @@ from pytest_django.fixtures import Settings
 from core import circuit_breaker
 from partners.api import redis_counter, throttling
 from partners.models import Partner
-from tests.live.conftest import free_port
+from tests.slow.live.conftest import free_port
 from tests.support.client import PartnerClient, Response
 from tests.support.redis_process import own_redis
 from tests.support.slow_proxy import SlowProxy, slow_proxy

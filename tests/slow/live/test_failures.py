@@ -15,7 +15,7 @@ from core.database import serving_role
 from partners.models import IdempotencyRecord, Partner, UsedSignature
 from tests import factories
 from tests.conftest import database_url
-from tests.live.conftest import blocked_by, serving
+from tests.slow.live.conftest import blocked_by, serving
 from tests.support.client import PartnerClient, Response, now
 from tests.support.prompt import promptly
 from tests.support.watched import wait_until

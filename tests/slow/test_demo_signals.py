@@ -16,7 +16,7 @@ from django.conf import settings
 from core.database import serving_role
 from partners.models import Partner
 from tests.conftest import database_url
-from tests.live.conftest import free_port
+from tests.slow.live.conftest import free_port
 from tests.support.commands import obey_all_signals
 from tests.support.timeouts import WAIT_SECONDS
 

@@ -27,7 +27,7 @@ from core.management.base import ending_signals, unreachable
 from partners.models import ApiKey, Partner
 from tests import factories
 from tests.conftest import database_url
-from tests.live.conftest import production
+from tests.slow.live.conftest import production
 from tests.support.commands import refusal, run
 
 WORK = {

@@ -14,7 +14,7 @@ from django.db import connections
 from core.database import serving_role, statements
 from partners.models import IdempotencyRecord, Mode, Partner
 from tests import factories
-from tests.live.conftest import Server, blocked_by, serving
+from tests.slow.live.conftest import Server, blocked_by, serving
 from tests.support.client import PartnerClient
 from tests.support.watched import wait_until
 from users.models import User, UserEvent

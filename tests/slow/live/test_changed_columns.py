@@ -13,7 +13,7 @@ from core.database import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url
-from tests.live.conftest import Server, serving
+from tests.slow.live.conftest import Server, serving
 from tests.support.client import PartnerClient, Response
 from users.models import User
 

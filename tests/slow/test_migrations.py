@@ -22,7 +22,7 @@ from core.database.operations import AddTriggers
 from core.database.triggers import FunctionTrigger
 from tests.conftest import database_url
 from tests.database.migration_rules import violations
-from tests.live.conftest import production
+from tests.slow.live.conftest import production
 
 ROOT = Path(settings.BASE_DIR)
 

@@ -17,7 +17,7 @@ from config.serve import THREADS
 from core.streaming import MAX_STREAMS_PER_OWNER
 from partners.models import Partner
 from tests import factories
-from tests.live.conftest import Server, start_server
+from tests.slow.live.conftest import Server, start_server
 from tests.support.client import PartnerClient
 from tests.support.documents import LONG, add_document, path_of, stored_at
 from tests.support.timeouts import WAIT_SECONDS

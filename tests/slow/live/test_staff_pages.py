@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from config.serve import THREADS
-from tests.live.conftest import Server, serving
+from tests.slow.live.conftest import Server, serving
 
 
 def begun_and_not_read(server: Server, path: str) -> socket.socket:

@@ -8,7 +8,7 @@ import pytest
 
 from partners.models import Mode, Partner
 from tests import factories
-from tests.live.conftest import Server
+from tests.slow.live.conftest import Server
 from tests.support.client import PartnerClient
 
 REQUESTS = "/v1/sandbox/requests?limit=100"

@@ -24,7 +24,7 @@ from partners.models import Partner
 from staff.models import Staff
 from tests import factories
 from tests.conftest import database_url
-from tests.live.conftest import production
+from tests.slow.live.conftest import production
 from tests.support.client import PartnerClient, Response
 from tests.support.leaking import (
     CONTENT,

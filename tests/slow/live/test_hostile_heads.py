@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.live.conftest import Server
-from tests.live.test_over_the_wire import exchange
+from tests.slow.live.conftest import Server
 from tests.support.client import PartnerClient
+from tests.test_over_the_wire import exchange
 
 Servers = tuple[Server, Server]
 

@@ -7,10 +7,11 @@ import time
 import pytest
 
 from tests import factories
-from tests.live.conftest import Server
+from tests.slow.live.conftest import Server, clients, partner, servers
 from tests.support.client import PartnerClient
 from tests.support.timeouts import WAIT_SECONDS
 
+__all__ = ("clients", "partner", "servers")
 Clients = tuple[PartnerClient, PartnerClient]
 Servers = tuple[Server, Server]
 

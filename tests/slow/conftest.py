@@ -1,0 +1,19 @@
+"""Fixtures of the tests that start programs, servers or many connections (`make slow-test`)."""
+
+from tests.config.conftest import *  # noqa: F403
+from tests.events.webhooks.conftest import (
+    add_endpoint,
+    authority,
+    delivering,
+    late_retries,
+    loopback,
+    no_other_endpoint,
+    process,
+    receiver,
+)
+from tests.transactions.conftest import faults, folder, line
+
+__all__ = (
+    "add_endpoint", "authority", "delivering", "faults", "folder", "late_retries", "line", "loopback",
+    "no_other_endpoint", "process", "receiver",
+)  # fmt: skip
