@@ -90,6 +90,11 @@ GRANT SELECT, INSERT ON users_requirement TO :"role";
 GRANT SELECT, INSERT (requirement_id, note, context, profile_event, created_at) ON users_requirementresponse TO :"role";
 GRANT SELECT, INSERT ON users_requirementclosure TO :"role";
 GRANT EXECUTE ON FUNCTION users_requirement_state(uuid) TO :"role";
+-- The owner re-encrypts what is stored under an older key.
+GRANT SELECT, INSERT ON users_fileentry TO :"role";
+GRANT EXECUTE ON FUNCTION users_identity_gap(uuid, date) TO :"role";
+GRANT EXECUTE ON FUNCTION users_identity_refusal(uuid) TO :"role";
+GRANT SELECT ON users_identityrule TO :"role";
 GRANT SELECT, INSERT ON users_casenote TO :"role";
 GRANT SELECT, INSERT ON users_accessrecord TO :"role";
 GRANT SELECT, INSERT, DELETE ON users_claim TO :"role";

@@ -47,7 +47,8 @@ class EncryptedColumn(NamedTuple):
     """A table that holds one encrypted text in each row.
 
     key: the column's name in `--json`. title: its name for people. label: names a row whose text cannot be decrypted;
-    None if it does not matter.
+    None if it does not matter. using: the alias of the owner's connection, where the serving role may not write; such
+    rows never change otherwise.
     """
 
     key: str
@@ -57,6 +58,7 @@ class EncryptedColumn(NamedTuple):
     read: Callable[[Any], str]
     write: Callable[[Any, str], object]
     label: Callable[[Any], str | None]
+    using: Callable[[], str] | None = None
 
 
 @dataclass
@@ -73,11 +75,13 @@ def reencrypt(column: EncryptedColumn, *, batch_size: int, dry_run: bool) -> Cou
 
     dry_run: only count. Safe while serving: a batch's rows are locked while they are written.
     """
-    count, last_pk = Count(), 0
+    count, last_pk = Count(), None
     while True:
-        with transaction.atomic():
-            rows = column.rows().filter(pk__gt=last_pk).order_by("pk")
-            if not dry_run:
+        with transaction.atomic(using=column.using and column.using()):
+            rows = column.rows().order_by("pk")
+            if last_pk is not None:
+                rows = rows.filter(pk__gt=last_pk)
+            if not dry_run and not column.using:
                 # Requests and deliveries do not wait for this lock; revoking and rotating do.
                 rows = rows.select_for_update(no_key=True, of=("self",))
             batch = list(rows[:batch_size])

@@ -44,6 +44,8 @@ _IDENTITY = _USERS | {
     "users.view_requirement",
     "users.view_requirementresponse",
     "users.view_requirementclosure",
+    # What compliance keeps on a person; document numbers, those who decide alone.
+    "users.view_fileentry",
     # A tax slip has birth date and address.
     "transactions.download_document",
 }

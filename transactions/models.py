@@ -23,6 +23,8 @@ from users.models import User
 from users.models.columns import names_of_user
 from users.models.triggers import by_active_staff, staff_entry
 
+_PUBLISHED = register("document.published", _("Document published"))
+
 CONVERSION_ID_PATTERN = "[A-Za-z0-9_.-]{1,64}"
 CURRENCY_PATTERN = "[A-Z0-9]{3,10}"
 # Numbers are below it.
@@ -263,7 +265,7 @@ class Document(UserRow):
                 "INSERT INTO transactions_erasedfile (storage_name) VALUES (OLD.storage_name);",
             ),
             entry_trigger(
-                f"'{register('document.published', _('Document published'))}'",
+                f"'{_PUBLISHED}'",
                 # Simulated documents are the sandbox partner's own.
                 where="NOT context ? 'partner'",
                 object="NEW.document_id::text",

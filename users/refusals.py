@@ -21,6 +21,7 @@ from core.refusals import RefusedError
 from staff.models import Staff
 from users.models import RequirementCode
 from users.models.approvals import REASON_LENGTH, TwoPersonProposal
+from users.models.file_entries import MAX_VERIFICATIONS
 from users.models.requirements import MAX_DUE_DAYS, MAX_REQUIREMENTS, MAX_REQUIREMENTS_EVER, MAX_RESPONSES
 
 log = structlog.get_logger("users.refusals")
@@ -56,6 +57,14 @@ _TEXTS: Mapping[str, Any] = {
         "%(count)s requirement is open: wait for the partner's answer, or close it first.",
         "%(count)s requirements are open: wait for the partner's answers, or close them first.",
         "count",
+    ),
+    # Partners read these: the names of users/sql/users_identity_gap.sql.
+    "identity_missing": gettext_lazy("No record says how the identity was verified: a user becomes active with one."),
+    "identity_changed": gettext_lazy(
+        "Name or birth date have changed since the identity was verified: a user becomes active with a newer record."
+    ),
+    "identity_expired": gettext_lazy(
+        "The document by which the identity was verified has expired: a user becomes active with a newer record."
     ),
     "This move takes two people: one has proposed it.": gettext_lazy(
         "This move takes two people: propose it (propose_user_status). Open proposal: %(detail)s."
@@ -100,6 +109,10 @@ _TEXTS: Mapping[str, Any] = {
     "The user is closed.": "The user is closed.",
     "This requirement is closed.": "This requirement is closed.",
     f"A requirement has at most {MAX_RESPONSES} answers.": f"A requirement has at most {MAX_RESPONSES} answers.",
+    # The file of a user. Partners read the first two.
+    "The identity of a user who is rejected or closed is not verified.": "The user is rejected or closed.",
+    f"A user has at most {MAX_VERIFICATIONS} verifications.": f"A user has at most {MAX_VERIFICATIONS} verifications.",
+    "This entry is closed already.": gettext_lazy("This entry is closed already."),
     # Holds.
     "The records of sandbox users have no retention.": gettext_lazy(
         "The records of sandbox users have no retention: there is nothing to hold."

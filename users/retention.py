@@ -44,8 +44,8 @@ _NAME_USERS = "INSERT INTO users_proposederasure (proposal_id, user_id) SELECT %
 
 
 def is_held(user: User) -> bool:
-    """Whether a hold keeps the user's records."""
-    return in_force(user.holds.all()).exists()
+    """Whether a hold, or an open request of the person, keeps the user's records."""
+    return User.objects.filter(database_function("users_is_held", "pk"), pk=user.pk).exists()
 
 
 def in_force(holds: QuerySet[Hold]) -> QuerySet[Hold]:

@@ -80,7 +80,7 @@ def _decision_context(user: User, reader: Staff, sent: Mapping[str, Any], *, is_
             proposed=panel["proposal"].to_status if panel and panel["proposal"].is_open else "",
             refused=sent.get("form"),
             is_open=is_open,
-            approval_needs_note=approval_needs_note([flag.code for flag in snapshot.risk_flags]),
+            approval_needs_note=bool(approval_needs_note([flag.code for flag in snapshot.risk_flags])),
         )
     )
     return {

@@ -16,7 +16,7 @@ from tests.support.events import place_events
 from users.models import User, UserEvent
 
 HISTORY = (
-    *("users_userevent", "users_statuschange", "users_casenote"),
+    *("users_userevent", "users_statuschange", "users_casenote", "users_fileentry"),
     *("transactions_conversion", "transactions_document"),
 )
 # What a hostile or careless session might set first.

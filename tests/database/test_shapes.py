@@ -122,7 +122,14 @@ def in_context(statement: str) -> Writer:
     return write
 
 
+# Of the kinds' entries, with what the row itself must have.
+ENTRY = {"rating": "low", "reason": "Salary."}
+OF_ENTRY = ("list", "listDate", "receivedOn", "verifiedOn", "method", "unheardOf", "rating", "sources", "documentType")
+SOURCES = {"sources": [{"source": "A", "information": "unheardOf", "shoe": "x"}, {}]}
+ENTRIES = (ENTRY, ENTRY | SOURCES, *(ENTRY | dict.fromkeys(OF_ENTRY, one) for one in ODD))
+
 COLUMNS: dict[str, tuple[Writer, Any]] = {
+    "users_fileentry.fields": (in_row("users_fileentry", "fields"), ENTRIES),
     "users_statuschange.basis": (in_row("users_statuschange", "basis"), BASES),
     "users_proposal.basis": (in_row("users_proposal", "basis"), BASES[-2:]),
     "core_auditentry.detail": (in_row("core_auditentry", "detail"), DETAILS),
@@ -132,6 +139,10 @@ COLUMNS: dict[str, tuple[Writer, Any]] = {
 }
 # Their triggers keep the session's context.
 OF_CONTEXT = {
+    "users_fileentry.context": (
+        "INSERT INTO users_fileentry (id, user_id, kind, fields) VALUES"
+        """ (gen_random_uuid(), '{w.user.pk}', 'riskRating', '{{"rating": "low", "reason": "{new}"}}')"""
+    ),
     "partners_partnerevent.pgh_context": "UPDATE partners_partner SET name = '{new}'",
     "partners_apikeyevent.pgh_context": "UPDATE partners_apikey SET expires_at = clock_timestamp() + interval '1 day'",
     "events_webhookendpointevent.pgh_context": "UPDATE events_webhookendpoint SET description = '{new}'",

@@ -21,7 +21,7 @@ from staff.models import Staff
 from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from users.decisions import compliance, proposals
-from users.models import ErasureProposal, Hold, Proposal, Requirement, RequirementClosure, StatusChange, User
+from users.models import ErasureProposal, FileEntry, Hold, Proposal, Requirement, RequirementClosure, StatusChange, User
 
 pytestmark = pytest.mark.django_db
 
@@ -85,6 +85,11 @@ def decided(world: World) -> StatusChange:
     return StatusChange.objects.create(user=factories.UserFactory.create(), by=world.staff, **columns)
 
 
+def entry(user: User) -> dict[str, Any]:
+    """An entry in the file that another may end."""
+    return {"user": user, "kind": "riskRating", "fields": {"rating": "low", "reason": "Salary."}}
+
+
 def held(world: World) -> Hold:
     """A hold by somebody else."""
     return Hold.objects.create(user=world.user, by=reviewer(), reason="Litigation.")
@@ -131,6 +136,14 @@ ROWS: dict[str, Callable[[World], dict[str, Any]]] = {
     "users_requirementclosure": lambda w: {"requirement_id": w.requirement.pk, "by_id": w.staff.pk},
     "users_accessrecord": lambda w: {"kind": "opened", "user_id": w.user.pk, "staff_id": w.staff.pk, **NO_DETAIL},
     "users_casenote": lambda w: {"user_id": w.user.pk, "staff_id": w.staff.pk, "text": "Called."},
+    "users_fileentry": lambda w: {
+        "id": uuid4(),
+        "user_id": w.user.pk,
+        "kind": "riskRating",
+        "fields": '{"rating": "low", "reason": "Salary."}',
+        "due_on": "2030-01-01",
+        "by_id": w.staff.pk,
+    },
     "users_hold": lambda w: {"id": uuid4(), "user_id": w.user.pk, "by_id": w.staff.pk, "reason": "Litigation."},
     "users_holdrelease": lambda w: {"hold_id": held(w).pk, "by_id": w.staff.pk, "reason": "It has ended."},
     "users_erasureproposal": lambda w: {"id": uuid4(), "by_id": w.staff.pk, "users": 1, "reason": "Due."},
@@ -177,7 +190,7 @@ FORGED: dict[tuple[str, str], Value] = {
             *(("users_requirement", name) for name in ("created_at", "due_at", "closed_at")),
             *(("users_requirementresponse", "created_at"), ("users_requirementclosure", "created_at")),
             *(("users_accessrecord", "created_at"), ("users_casenote", "created_at"), ("users_claim", "claimed_at")),
-            *(("users_hold", "created_at"), ("users_holdrelease", "created_at")),
+            *(("users_fileentry", "created_at"), ("users_hold", "created_at"), ("users_holdrelease", "created_at")),
             *(("users_erasureproposal", "created_at"), ("users_erasureproposal", "ended_at")),
             *(("transactions_conversion", "recorded_at"), ("transactions_document", "recorded_at")),
             ("transactions_documentwithdrawal", "created_at"),
@@ -188,7 +201,10 @@ FORGED: dict[tuple[str, str], Value] = {
     **dict.fromkeys(
         [
             *((table, "by_id") for table in ("users_statuschange", "users_proposal", "users_requirement")),
-            *((table, "by_id") for table in ("users_hold", "users_holdrelease", "users_erasureproposal")),
+            *(
+                (table, "by_id")
+                for table in ("users_fileentry", "users_hold", "users_holdrelease", "users_erasureproposal")
+            ),
             *((table, "by_id") for table in ("users_requirementclosure", "transactions_documentwithdrawal")),
             *((table, "staff_id") for table in ("users_accessrecord", "users_casenote", "users_claim")),
         ],
@@ -198,7 +214,7 @@ FORGED: dict[tuple[str, str], Value] = {
         [
             (table, "is_sandbox")
             for table in (
-                *("users_user", "users_statuschange"),
+                *("users_user", "users_statuschange", "users_fileentry"),
                 *("transactions_conversion", "transactions_document"),
             )
         ],
@@ -215,6 +231,10 @@ FORGED: dict[tuple[str, str], Value] = {
     ("users_erasureproposal", "ended_by_id"): lambda w: w.staff.pk,
     ("users_erasureproposal", "state"): always("approved"),
     ("users_erasureproposal", "common_maker"): always("nobody"),
+    ("users_fileentry", "profile_event"): always(1),
+    ("users_fileentry", "context"): always(json.dumps({"staff": "ada"})),
+    ("users_fileentry", "is_open"): always("no"),
+    ("users_fileentry", "ends_id"): lambda w: FileEntry.objects.create(**entry(w.other)).pk,
     ("users_requirement", "profile_event"): always(1),
     ("users_requirementresponse", "profile_event"): always(1),
     ("users_requirementresponse", "context"): always(json.dumps({"staff": "ada"})),

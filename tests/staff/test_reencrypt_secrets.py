@@ -70,6 +70,7 @@ def test_with_the_old_key_retired_partners_still_sign_and_staff_still_log_in(
         "apiKeys": counts(1),
         "webhookSecrets": counts(2),
         "secondFactors": counts(2),
+        "fileEntries": counts(),
     }
     use(settings, NEW)
     assert api.get("/v1/ping").status == 200
@@ -103,6 +104,7 @@ def test_a_dry_run_counts_and_changes_nothing(settings: Settings, partner: Partn
         "apiKeys": counts(1),
         "webhookSecrets": counts(),
         "secondFactors": counts(),
+        "fileEntries": counts(),
     }
     assert stored(record.prefix) == record.encrypted_secret
     assert "API keys: 1 to re-encrypt, 0 already" in printed("reencrypt_secrets", "--dry-run")

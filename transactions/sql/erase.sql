@@ -53,6 +53,10 @@ BEGIN
     GET DIAGNOSTICS n = ROW_COUNT;
     counts := counts || jsonb_build_object('users_proposal', n);
 
+    DELETE FROM users_fileentry WHERE user_id = erased.id;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    counts := counts || jsonb_build_object('users_fileentry', n);
+
     DELETE FROM users_casenote WHERE user_id = erased.id;
     GET DIAGNOSTICS n = ROW_COUNT;
     counts := counts || jsonb_build_object('users_casenote', n);

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from core.database import history_context
+from core.database import history_context, statements
 from core.refusals import RefusedError
 from staff.models import Staff
 from users import claims
@@ -108,8 +108,8 @@ def begin(decision: Decision) -> dict[str, Any]:
     if codes and code is not None and code not in codes:
         raise ReasonCodeError(_("Unknown reason code; one of: %(codes)s.") % {"codes": ", ".join(codes)})
     is_bare = decision.to_status == Status.ACTIVE and is_standard(reason, *move)
-    if is_bare and approval_needs_note(risk_flag_codes([user])[user.pk]):
-        raise ReasonMissingError(_("The user was rejected before and has changed since: add a note that says why."))
+    if is_bare and (refusal := approval_needs_note(risk_flag_codes([user])[user.pk])):
+        raise ReasonMissingError(refusal)
     # No person made a simulated decision.
     basis = None if _is_simulated(by) else decision_basis.collect(user=user, by=by, source=decision.source)
     Claim.objects.filter(user=user).delete()
@@ -147,9 +147,16 @@ def permitted_actions(*, user: User, claim: Claim | None, staff: Staff) -> dict[
 
 
 def blocking_reason(user: User, to_status: str) -> str:
-    """Why the user may not be let through yet: the partner has to answer (contract, section 13); empty if it may."""
-    is_blocked = to_status == Status.ACTIVE and user.open_requirements > 0
-    return text_of(OPEN_REQUIREMENT, count=user.open_requirements) if is_blocked else ""
+    """Why the user may not be let through yet; empty if it may.
+
+    The partner has to answer (contract, section 13), or the identity is not verified (section 15).
+    """
+    if to_status != Status.ACTIVE:
+        return ""
+    if user.open_requirements > 0:
+        return text_of(OPEN_REQUIREMENT, count=user.open_requirements)
+    row = statements.fetch_one("SELECT users_identity_refusal(%s)", (user.pk,))
+    return text_of(row[0]) if row and row[0] else ""
 
 
 # What all acts on a case check

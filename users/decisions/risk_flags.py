@@ -53,7 +53,8 @@ class RiskFlag:
     """A class is a kind of risk flag, an instance the flag of a user.
 
     meaning: what it says of any user, as `why` does of one. condition: which users have it. is_indexed: whether they
-    are few, by an index. shows_identity: whether it reveals something of a birth date or an address.
+    are few, by an index. needs_note: whether an approval needs a note. shows_identity: whether it reveals something of
+    a birth date or an address.
 
     data: JSON values. others: at most OTHERS_SHOWN other users, decision: the earlier one, that the flag is about.
     """
@@ -64,6 +65,7 @@ class RiskFlag:
     condition: ClassVar[Q]
     weight: ClassVar[Weight] = Weight.ORDINARY
     is_indexed: ClassVar[bool] = False
+    needs_note: ClassVar[bool] = False
     shows_identity: ClassVar[bool] = False
 
     data: Mapping[str, Any]
@@ -96,9 +98,12 @@ def visible_flags(*, sees_identity: bool) -> list[type[RiskFlag]]:
     return [kind for kind in RISK_FLAGS.values() if sees_identity or not kind.shows_identity]
 
 
-def approval_needs_note(codes: Collection[str]) -> bool:
-    """Whether a user with these flags is let through only with a note: rejected before, and changed since."""
-    return {PreviouslyRejected.code, Changed.code} <= set(codes)
+def approval_needs_note(codes: Collection[str]) -> str:
+    """Why a user with these flags is let through only with a note; empty where one is not needed."""
+    if {PreviouslyRejected.code, Changed.code} <= set(codes):
+        return _("The user was rejected before and has changed since: add a note that says why.")
+    noted = [kind for code in codes if (kind := RISK_FLAGS[code]).needs_note]
+    return _("%(flag)s: add a note that says why.") % {"flag": noted[0].title} if noted else ""
 
 
 def with_risk_flags(users: QuerySet[User], *, sees_identity: bool = True) -> QuerySet[Any]:

@@ -2,6 +2,7 @@
 
 from users.models.approvals import ApprovalRule, Condition, Proposal, ProposalState
 from users.models.case import AccessKind, AccessRecord, CaseNote, Claim, Page
+from users.models.file_entries import FileEntry, FileKind, IdentityRule
 from users.models.requirements import (
     Requirement,
     RequirementClosure,
@@ -24,8 +25,11 @@ __all__ = (
     "Condition",
     "Erasure",
     "ErasureProposal",
+    "FileEntry",
+    "FileKind",
     "Hold",
     "HoldRelease",
+    "IdentityRule",
     "Page",
     "Proposal",
     "ProposalState",

@@ -25,6 +25,8 @@ from users.models.statuses import Status
 from users.models.triggers import staff_entry
 from users.models.user import User, UserEvent
 
+_SET = register("approvalRule.set", _("Approval rule set"))
+
 REASON_LENGTH, NOTE_LENGTH = 2000, 500
 # Letting through may take two people; stopping takes one.
 RULED_MOVES = (
@@ -73,7 +75,7 @@ class ApprovalRule(models.Model):
         )
         triggers = [
             entry_trigger(
-                f"'{register('approvalRule.set', _('Approval rule set'))}'",
+                f"'{_SET}'",
                 object="NEW.from_status || ' → ' || NEW.to_status",
                 # One line for the conditions that one statement sets.
                 where="""NEW.id = (SELECT max(id) FROM users_approvalrule rule

@@ -60,6 +60,7 @@ class AccessKind(models.TextChoices):
     CLAIMED = "claimed", _("Claimed")
     RELEASED = "released", _("Released")
     EXPORTED = "exported", _("Exported")
+    REVEALED = "revealed", _("Number shown")
 
 
 class Page(models.TextChoices):

@@ -34,6 +34,11 @@ from users.models.approvals import (
 from users.models.triggers import staff_entry, username
 from users.models.user import User
 
+_PROPOSED = register("erasure.proposed", _("Erasure proposed"))
+_APPROVED = register("erasure.approved", _("Erasure approved"))
+_DECLINED = register("erasure.declined", _("Erasure declined"))
+_ERASED = register("user.erased", _("User erased"))
+
 KEEP_RECORDS = "keep_records"
 # The law requires so many years; RETENTION_YEARS may be more.
 LEAST_YEARS = 5
@@ -149,14 +154,13 @@ class ErasureProposal(TwoPersonProposal):
                 condition="OLD.state <> NEW.state AND NEW.state = 'approved'",
             ),
             entry_trigger(
-                f"'{register('erasure.proposed', _('Erasure proposed'))}'",
+                f"'{_PROPOSED}'",
                 object="NEW.id::text",
                 detail=json_object({"users": "NEW.users", "reason": "NEW.reason", "partner": _PARTNER}),
                 actor=username("by_id"),
             ),
             entry_trigger(
-                f"CASE NEW.state WHEN 'approved' THEN '{register('erasure.approved', _('Erasure approved'))}'"
-                f" ELSE '{register('erasure.declined', _('Erasure declined'))}' END",
+                f"CASE NEW.state WHEN 'approved' THEN '{_APPROVED}' ELSE '{_DECLINED}' END",
                 name="audit_end",
                 timing="after update",
                 condition="OLD.state <> NEW.state",
@@ -205,7 +209,7 @@ class ProposedErasure(models.Model):
 
 _EVENT = outbox_entry(EventType.USER_ERASED, source="(SELECT erased.*) AS u")
 _ENTRY = insert_entry(
-    f"'{register('user.erased', _('User erased'))}'",
+    f"'{_ERASED}'",
     object="NEW.user_id::text",
     detail=json_object(
         {"partner": _PARTNER, "dueAt": wire_time("NEW.due_at"), "rows": "counts"}

@@ -91,8 +91,8 @@ USER_TRIGGERS = [
 ]
 
 
-def by_active_staff(column: str) -> PermanentTrigger:
-    """The trigger that refuses a row by a disabled account. column: the account's."""
+def by_active_staff(column: str, *, optional: bool = False) -> PermanentTrigger:
+    """The trigger that refuses a row by a disabled account. column: the account's. optional: whether it may be null."""
     return trigger(
         "by_active_staff",
         "before insert",
@@ -101,6 +101,7 @@ def by_active_staff(column: str) -> PermanentTrigger:
                 {refuse("An active staff account does this.")}
             END IF;
         """,
+        condition=f"NEW.{column} IS NOT NULL" if optional else "",
     )
 
 
@@ -153,6 +154,12 @@ STATUS_CHANGE_TRIGGERS = [
         "nothing_open",
         "before insert",
         function="users_decision_nothing_open",
+        condition=f"NEW.to_status = '{Status.ACTIVE.value}'",
+    ),
+    trigger(
+        "verified_identity",
+        "before insert",
+        function="users_decision_verified_identity",
         condition=f"NEW.to_status = '{Status.ACTIVE.value}'",
     ),
     # By its name it comes after `moves_user`: the event of the status is the first.

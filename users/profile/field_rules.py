@@ -66,18 +66,23 @@ def email(value: Any) -> str:
 
 def date_of_birth(value: Any) -> date:
     """A calendar date from 1900 to today."""
+    return calendar_date(value, latest=today())
+
+
+def calendar_date(value: Any, *, latest: date = date.max) -> date:
+    """A calendar date from 1900 on. latest: today, where it must not be in the future."""
     written = clean_text(value).strip()
     try:
-        born = date.fromisoformat(written) if _DATE.fullmatch(written) else None
+        found = date.fromisoformat(written) if _DATE.fullmatch(written) else None
     except ValueError:
-        born = None
-    if born is None:
+        found = None
+    if found is None:
         raise ValidationError(NOT_A_DATE, code="format" if written else "length")
-    if born < EARLIEST_BIRTH:
+    if found < EARLIEST_BIRTH:
         raise ValidationError("Must not be before 1900-01-01.", code="range")
-    if born > today():
+    if found > latest:
         raise ValidationError("Must not be in the future.", code="range")
-    return born
+    return found
 
 
 def country(value: Any) -> str:

@@ -23,6 +23,7 @@ from users.profile import addresses, field_rules
 Make = Callable[..., User]
 AFTER_A_DECISION = {"changed", "previouslyRejected", "previouslySuspended"}
 OF_CONVERSIONS = {"inactiveConversion", "earlyConversion", "threshold"}
+OF_THE_FILE = {"unresolvedMatch", "verifiedBeforeChange", "documentExpired"}
 
 
 @pytest.fixture
@@ -331,7 +332,7 @@ def test_readers_who_may_not_see_birth_dates_get_no_flag_on_them(make: Make) -> 
     }
     user = make(**unusual)
     make(**unusual)
-    everything = set(RISK_FLAGS) - AFTER_A_DECISION - OF_CONVERSIONS
+    everything = set(RISK_FLAGS) - AFTER_A_DECISION - OF_CONVERSIONS - OF_THE_FILE
     assert codes(user) == everything
     assert codes(user, sees_identity=False) == everything & {kind.code for kind in visible_flags(sees_identity=False)}
 

@@ -6,8 +6,9 @@ from core.management.base import Outcome, ServiceCommand
 from events.webhooks.endpoints import WEBHOOKS
 from partners.authentication.keys import API_KEYS
 from staff.login.factors import SECOND_FACTORS
+from users.file import entries
 
-ENCRYPTED_COLUMNS = (API_KEYS, WEBHOOKS, SECOND_FACTORS)
+ENCRYPTED_COLUMNS = (API_KEYS, WEBHOOKS, SECOND_FACTORS, entries.ENCRYPTED)
 
 
 class Command(ServiceCommand):

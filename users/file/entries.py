@@ -1,0 +1,212 @@
+"""Recording, ending and reading the entries of users' files: the API, the back office and the commands call these.
+
+The database says which entries need somebody (users/sql/users_file_entry_of_present.sql). What a kind keeps secret is
+stored encrypted, and shown one at a time.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from core import encryption
+from core.database import history_context, serving_role
+from core.encryption import EncryptedColumn
+from core.refusals import RefusedError
+from partners.models import Partner
+from staff.models import Staff
+from users.decisions.compliance import DECIDE
+from users.file.identity_verification import IDENTITY_VERIFICATION
+from users.file.kinds import KINDS, Kind
+from users.file.person_request import PERSON_REQUEST
+from users.file.risk_rating import RISK_RATING
+from users.file.screening import SCREENING
+from users.models import AccessKind, AccessRecord, FileEntry, User
+from users.profile import field_rules
+from users.profile.labels import display_value
+from users.refusals import refused_by_database, require_permission
+
+__all__ = ("IDENTITY_VERIFICATION", "KINDS", "PERSON_REQUEST", "RISK_RATING", "SCREENING")
+
+FILE_ENTRIES = "partner-service file entries"
+
+
+class Line(NamedTuple):
+    """A field of an entry for people. secret: its path where it is shown to who may decide alone, else empty."""
+
+    label: Any
+    value: str
+    secret: str
+
+
+# Recording
+
+
+def record(
+    *, user_id: UUID | str, born: date, kind: str, data: Any, by: Staff | None = None, source: str = ""
+) -> FileEntry:
+    """Add an entry to a user's file. born: the user's birth date. data: the kind's fields, as JSON.
+
+    by: of staff, an account that may decide; None for the partner, and a command. source: the origin that the history
+    names. Raises DRF's ValidationError, RefusedError; nothing has changed then.
+    """
+    if by is not None:
+        require_permission(by, DECIDE)
+    entry = new_entry(KINDS[kind], KINDS[kind].serializer.validated(data, born=born), user_id=user_id)
+    return _store(entry, by=by, source=source)
+
+
+def end(*, entry_id: UUID, data: Any, by: Staff, source: str = "") -> FileEntry:
+    """End an open entry by another: the resolution of a match, the outcome of a request.
+
+    The arguments are those of `record`. Raises what it raises, and FileEntry.DoesNotExist.
+    """
+    require_permission(by, DECIDE)
+    ended = FileEntry.objects.select_related("user").get(pk=entry_id)
+    kind = KINDS[ended.kind]
+    if kind.ending is None:
+        raise RefusedError(_("An entry of this kind is not closed: add another one."))
+    values = kind.ending.validated(data, born=ended.user.date_of_birth, ended=ended.fields)
+    entry = FileEntry(user_id=ended.user_id, kind=kind.code, ends=ended, fields=values)
+    return _store(entry, by=by, source=source)
+
+
+def new_entry(kind: Kind, values: Mapping[str, Any], *, user_id: UUID | str) -> FileEntry:
+    """The row of valid values, not stored."""
+    secrets: dict[str, str] = {}
+    fields = _without_secrets(values, kind, secrets)
+    due_on = fields.pop(kind.due, None)
+    encrypted = encryption.encrypt(json.dumps(secrets), purpose=FILE_ENTRIES) if secrets else ""
+    return FileEntry(
+        user_id=user_id,
+        kind=kind.code,
+        topic=kind.topic(values),
+        fields=fields,
+        encrypted=encrypted,
+        due_on=due_on and date.fromisoformat(due_on),
+    )
+
+
+def says_the_same(one: FileEntry, other: FileEntry) -> bool:
+    """Whether two entries have the same fields, those that are encrypted included."""
+    return (one.kind, one.topic, one.fields, one.due_on) == (other.kind, other.topic, other.fields, other.due_on) and (
+        _secrets(one) == _secrets(other)
+    )
+
+
+def _store(entry: FileEntry, *, by: Staff | None, source: str) -> FileEntry:
+    entry.by = by
+    with transaction.atomic(), refused_by_database():
+        if by is not None:
+            history_context.set_context(staff=by.get_username(), source=source)
+        entry.save(force_insert=True)
+    entry.refresh_from_db()
+    return entry
+
+
+def _without_secrets(value: Any, kind: Kind, secrets: dict[str, str], path: str = "") -> Any:
+    """The values with empty texts in place of secrets, which are added by their path, such as sources[0].reference."""
+    if isinstance(value, list):
+        return [_without_secrets(one, kind, secrets, f"{path}[{index}]") for index, one in enumerate(value)]
+    kept = {}
+    for name, one in value.items():
+        here = f"{path}.{name}" if path else name
+        if name in kind.secret:
+            secrets[here] = one
+            kept[name] = ""
+        else:
+            kept[name] = _without_secrets(one, kind, secrets, here) if isinstance(one, list | dict) else one
+    return kept
+
+
+def _secrets(entry: FileEntry) -> dict[str, str]:
+    found = encryption.decrypt(entry.encrypted, purpose=FILE_ENTRIES) if entry.encrypted else "{}"
+    secrets: dict[str, str] = json.loads(found)
+    return secrets
+
+
+# Reading
+
+
+def newest(user: User) -> QuerySet[FileEntry]:
+    """The entries that count: the newest of each kind and topic, without those that end others."""
+    of_user = FileEntry.objects.filter(user=user, ends=None).select_related("by")
+    return of_user.order_by("kind", "topic", "-created_at").distinct("kind", "topic")
+
+
+def open_entries(kind: Kind, *, due_within_days: int = 0, partner: Partner | None = None) -> QuerySet[FileEntry]:
+    """What needs somebody: of a kind with due dates, what is due or will be within so many days, the soonest first.
+
+    partner: its users; by default all real ones.
+    """
+    found = FileEntry.objects.filter(kind=kind.code, is_open=True)
+    found = found.filter(user__partner=partner) if partner else found.filter(is_sandbox=False)
+    if kind.due:
+        found = found.filter(due_on__lte=field_rules.today() + timedelta(days=due_within_days))
+    return found.select_related("user__partner").order_by("due_on", "created_at", "id")
+
+
+def described(entry: FileEntry) -> Iterator[Line]:
+    """The fields of an entry with their labels and values for people; one that no kind has, by its name."""
+    kind = KINDS[entry.kind]
+    for path, name, value in _walk(entry.fields):
+        is_secret = name in kind.secret and bool(entry.encrypted)
+        yield Line(kind.labels.get(name, name), "" if is_secret else _in_words(kind, name, value), path * is_secret)
+    if entry.due_on:
+        yield Line(kind.labels[kind.due], display_value("", entry.due_on), "")
+
+
+def reveal(*, entry: FileEntry, secret: str, by: Staff, request_id: str = "") -> str:
+    """Show one secret of an entry to who may decide, and record that in the access log. secret: its path.
+
+    Raises RefusedError, KeyError where there is none, cryptography's InvalidToken.
+    """
+    require_permission(by, DECIDE)
+    value = _secrets(entry)[secret]
+    with transaction.atomic():
+        detail = f"{entry.kind} {entry.pk}: {secret}"
+        AccessRecord.objects.create(
+            kind=AccessKind.REVEALED, user_id=entry.user_id, staff=by, request_id=request_id, detail=detail
+        )
+    return value
+
+
+def _walk(value: Any, path: str = "") -> Iterator[tuple[str, str, Any]]:
+    """The path, the name and the value of each field, those of lists too."""
+    if isinstance(value, list):
+        for index, one in enumerate(value):
+            yield from _walk(one, f"{path}[{index}]")
+        return
+    for name, one in value.items():
+        here = f"{path}.{name}" if path else name
+        yield from _walk(one, here) if isinstance(one, list) else [(here, name, one)]
+
+
+def _in_words(kind: Kind, name: str, value: str) -> str:
+    if name in kind.choices and value in kind.choices[name].values:
+        return str(kind.choices[name](value).label)
+    if name.endswith(("On", "Date")):
+        try:
+            return display_value("", date.fromisoformat(value))
+        except ValueError:
+            return value
+    return display_value("country" if name == "issuingCountry" else "", value)
+
+
+ENCRYPTED = EncryptedColumn(
+    "fileEntries",
+    "Document numbers and references",
+    FILE_ENTRIES,
+    rows=lambda: FileEntry.objects.exclude(encrypted=""),
+    read=lambda entry: entry.encrypted,
+    write=lambda entry, text: (
+        FileEntry.objects.using(serving_role.owner_alias()).filter(pk=entry.pk).update(encrypted=text)
+    ),
+    label=lambda entry: f"File entry {entry.pk}",
+    using=serving_role.owner_alias,
+)

@@ -1,0 +1,178 @@
+"""How a person's identity was verified: contract, section 15."""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any, ClassVar
+
+from django.core.exceptions import ValidationError as DjangoValidationError
+from django.db import models
+from django.db.models import Q, TextChoices, Value
+from django.db.models.lookups import Exact
+from django.utils.functional import classproperty
+from django.utils.translation import gettext_lazy as _
+from rest_framework.exceptions import ErrorDetail
+from rest_framework.fields import get_error_detail
+
+from partners.api.serializers import ChoiceField, Errors, ItemsField, RuleField, StrictSerializer, TextField
+from users.decisions import risk_flags
+from users.decisions.risk_flags import RiskFlag
+from users.file.kinds import DateField, EntrySerializer, Kind, out_of_range, register
+from users.models import FileKind
+from users.models.approvals import database_function
+from users.profile import field_rules
+from users.profile.addresses import rules_for
+
+
+class Method(TextChoices):
+    """How an identity is verified."""
+
+    PHOTO_DOCUMENT = "photoDocument", _("Photo document")
+    CREDIT_FILE = "creditFile", _("Credit file")
+    DUAL_PROCESS = "dualProcess", _("Dual process")
+    RELIANCE = "reliance", _("Reliance on another entity")
+
+
+class DocumentType(TextChoices):
+    """A document with a photograph."""
+
+    PASSPORT = "passport", _("Passport")
+    DRIVERS_LICENCE = "driversLicence", _("Driver's licence")
+    IDENTITY_CARD = "identityCard", _("Identity card")
+    RESIDENT_CARD = "residentCard", _("Resident card")
+    OTHER = "other", _("Other document")
+
+
+class Information(TextChoices):
+    """What one of two sources confirms."""
+
+    NAME_AND_ADDRESS = "nameAndAddress", _("Name and address")
+    NAME_AND_DATE_OF_BIRTH = "nameAndDateOfBirth", _("Name and birth date")
+    NAME_AND_ACCOUNT = "nameAndAccount", _("Name and account")
+
+
+class _Verification(EntrySerializer):
+    method = ChoiceField(Method)
+    verifiedOn = DateField(is_past=True)
+
+    def check(self, values: dict[str, Any], errors: Errors, *, born: date, ended: Mapping[str, Any]) -> None:
+        if values.get("verifiedOn", "9999") < born.isoformat():
+            errors["verifiedOn"] = out_of_range("Must not be before the user's birth date.")
+
+
+class _PhotoDocument(_Verification):
+    documentType = ChoiceField(DocumentType)
+    documentNumber = TextField(max_length=50)
+    issuingCountry = RuleField(field_rules.country)
+    issuingSubdivision = TextField(max_length=100, required=False)
+    expiresOn = DateField(required=False)
+
+    def check(self, values: dict[str, Any], errors: Errors, *, born: date, ended: Mapping[str, Any]) -> None:
+        super().check(values, errors, born=born, ended=ended)
+        if values.get("expiresOn", "9999") < values.get("verifiedOn", ""):
+            errors["expiresOn"] = out_of_range("Must not be before verifiedOn: the document had expired.")
+        if "issuingSubdivision" in values and "issuingCountry" in values:
+            try:
+                rule = rules_for(values["issuingCountry"]).province
+                values["issuingSubdivision"] = rule(values["issuingSubdivision"])
+            except DjangoValidationError as error:
+                errors["issuingSubdivision"] = list(get_error_detail(error))
+
+
+class _Reference(_Verification):
+    """Of a credit file, or of an agreement with the entity that verified."""
+
+    source = TextField(max_length=100)  # type: ignore[assignment]  # DRF keeps its own attribute of this name
+    reference = TextField(max_length=100)
+
+
+class _Source(StrictSerializer[Any]):
+    source = TextField(max_length=100)  # type: ignore[assignment]  # DRF keeps its own attribute of this name
+    information = ChoiceField(Information)
+    reference = TextField(max_length=100)
+
+
+class _DualProcess(_Verification):
+    sources = ItemsField(child=_Source(), min_length=2, max_length=2)
+
+    def check(self, values: dict[str, Any], errors: Errors, *, born: date, ended: Mapping[str, Any]) -> None:
+        super().check(values, errors, born=born, ended=ended)
+        first, second = values.get("sources") or ({}, {})
+        same = [name for name in first if name != "reference" and first[name].casefold() == second[name].casefold()]
+        if same:
+            detail = [ErrorDetail("Must not be the same as in sources[0].", "inconsistent")]
+            errors["sources"] = {1: dict.fromkeys(same, detail)}
+
+
+class _UnknownMethod(_Verification):
+    """The method itself is wrong: what belongs to one of them is not judged."""
+
+    def check(self, values: dict[str, Any], errors: Errors, *, born: date, ended: Mapping[str, Any]) -> None:
+        super().check(values, errors, born=born, ended=ended)
+        for name in {name for one in _BY_METHOD.values() for name in one.fields_by_name} - {*self.fields_by_name}:
+            errors.pop(name, None)
+
+
+_BY_METHOD: dict[Any, _Verification] = {
+    Method.PHOTO_DOCUMENT: _PhotoDocument(),
+    Method.CREDIT_FILE: _Reference(),
+    Method.DUAL_PROCESS: _DualProcess(),
+    Method.RELIANCE: _Reference(),
+}
+
+
+class _AnyMethod(EntrySerializer):
+    """The fields of the method that the data names."""
+
+    def validated(self, data: Any, *, born: date, ended: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        method = data.get("method")
+        chosen = _BY_METHOD.get(method) if isinstance(method, str) else None
+        return (chosen or _UnknownMethod()).validated(data, born=born)
+
+
+IDENTITY_VERIFICATION = register(
+    Kind(
+        code=FileKind.IDENTITY_VERIFICATION,
+        serializer=_AnyMethod(),
+        labels={
+            "method": _("Method"),
+            "verifiedOn": _("Verified on"),
+            "documentType": _("Document"),
+            "documentNumber": _("Document number"),
+            "issuingCountry": _("Issuing country"),
+            "issuingSubdivision": _("Issuing province"),
+            "expiresOn": _("Expires on"),
+            "source": _("Source"),
+            "information": _("Information"),
+            "reference": _("Reference"),
+        },
+        choices={"method": Method, "documentType": DocumentType, "information": Information},
+        due="expiresOn",
+        secret={"documentNumber", "reference"},
+        is_listed=False,
+        is_told=True,
+    )
+)
+
+
+class VerifiedBeforeChange(RiskFlag):
+    """A name or birth date that changed after the newest record of how the identity was verified."""
+
+    code, title = "verifiedBeforeChange", _("Identity verified before a change")
+    meaning = _("Name or birth date have changed since the identity was verified.")
+    # Of users/sql/users_identity_gap.sql.
+    gap: ClassVar[str] = "changed"
+
+    @classproperty
+    def condition(cls) -> Q:  # noqa: N805 - the class, as of today
+        today = Value(field_rules.today(), models.DateField())
+        return Q(Exact(database_function("users_identity_gap", "pk", today, gives=models.CharField()), cls.gap))
+
+
+class DocumentExpired(VerifiedBeforeChange):
+    """An identity document of the newest record that has expired since."""
+
+    code, title, gap = "documentExpired", _("Identity document expired"), "expired"
+    meaning = _("The document by which the identity was verified has expired.")
+
+
+risk_flags.register(VerifiedBeforeChange, DocumentExpired)
