@@ -31,7 +31,7 @@ from users import queries, requirements
 from users.api.serializers import CREATE, UPDATE
 from users.claims import next_case
 from users.decisions.compliance import PERMISSION, Decision, decide
-from users.decisions.reasons import reasons_for
+from users.decisions.reasons import REASONS
 from users.models import Status, User
 from users.requirements import open_requirement
 from users.retention import place_hold
@@ -109,9 +109,9 @@ def _create_users(partner: Partner, people: Mapping[str, Sequence[Step]]) -> Non
         for one, (event, _) in current.items():
             if isinstance(event, Status):
                 user = partner.users.get(external_id=one)
-                by, reason = next(staff), reasons_for(Status(user.status), event)[0]
+                by, reason = next(staff), REASONS[user.status, event][0]
                 rows.AccessRecord.objects.create(kind=rows.AccessKind.OPENED, user=user, staff=by)
-                why: dict[str, Any] = {"reason": f"{reason.text()}.", "reason_code": reason.code}
+                why: dict[str, Any] = {"reason": f"{reason.text()}.", "reason_code": reason.value}
                 decide(Decision(user=user, to_status=event, by=by, source=COMMAND, **why))
             elif "code" in event:
                 user = partner.users.get(external_id=one)

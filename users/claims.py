@@ -27,9 +27,6 @@ HELD_FOR = timedelta(hours=8)
 # The number of a person's claims that are read.
 MAX_CLAIMS_READ = 1_000
 
-# SQL, because the ORM's ignore_conflicts does not say whether a row was inserted.
-_CLAIM = "INSERT INTO users_claim (user_id, staff_id) VALUES (%s, %s) ON CONFLICT DO NOTHING RETURNING user_id"
-
 
 def claim(*, user: User, staff: Staff, request_id: str = "") -> Claim:
     """Claim a waiting case; nothing changes where this person has claimed it already.
@@ -41,9 +38,7 @@ def claim(*, user: User, staff: Staff, request_id: str = "") -> Claim:
         present = _lock(user)
         if not needs_decision(present):
             raise RefusedError(_("This case is not waiting for a decision."))
-        if _insert(present, staff, request_id):
-            return Claim.objects.get(pk=present.pk)
-        held = Claim.objects.select_related("staff").get(pk=present.pk)
+        held = _claimed(present, staff, request_id)[0]
     if held.staff_id != staff.pk:
         raise RefusedError(_("%(name)s has claimed this case.") % {"name": held.staff.get_username()})
     return held
@@ -62,8 +57,8 @@ def next_case(*, staff: Staff, request_id: str = "") -> User | None:
         if (held := current_case(staff)) is not None:
             return held
         while (user := _longest_waiting()) is not None:
-            # False where another transaction claimed it between this statement's snapshot and its lock.
-            if _insert(user, staff, request_id):
+            # Another transaction may have claimed it between this statement's snapshot and its lock.
+            if _claimed(user, staff, request_id)[1]:
                 return user
     return None
 
@@ -140,8 +135,7 @@ def give_back(*, user: User, staff: Staff, asked_at: datetime) -> None:
     last = acts.filter(created_at__gte=user.status_since).order_by("-id").first()
     if last is None or last.kind != AccessKind.CLAIMED:
         return
-    if statements.fetch_one(_CLAIM, (user.pk, staff.pk)) is not None:
-        AccessRecord.objects.create(kind=AccessKind.CLAIMED, user=user, staff=staff, detail=BACK_TO_WHO_ASKED)
+    _claimed(user, staff, detail=BACK_TO_WHO_ASKED)
 
 
 def holder(user: User) -> Staff | None:
@@ -177,9 +171,11 @@ def _queue() -> QuerySet[User]:
     return waiting.order_by("waiting_since", "id")
 
 
-def _insert(user: User, staff: Staff, request_id: str) -> bool:
-    """Claim a locked user and record it; False where there is a claim already."""
-    if statements.fetch_one(_CLAIM, (user.pk, staff.pk)) is None:
-        return False
-    AccessRecord.objects.create(kind=AccessKind.CLAIMED, user=user, staff=staff, request_id=request_id)
-    return True
+def _claimed(user: User, staff: Staff, request_id: str = "", detail: str = "") -> tuple[Claim, bool]:
+    """The claim on a locked user, and whether it is new, and recorded."""
+    claim, is_new = Claim.objects.select_related("staff").get_or_create(user=user, defaults={"staff": staff})
+    if is_new:
+        AccessRecord.objects.create(
+            kind=AccessKind.CLAIMED, user=user, staff=staff, request_id=request_id, detail=detail
+        )
+    return claim, is_new

@@ -18,7 +18,7 @@ from core.audit import ACTIONS, COLUMNS
 from core.models import EXTERNAL_ID, AuditEntry
 from staff.roles import in_words
 from transactions.models import DocumentType
-from users.decisions.reasons import label_of, text_of
+from users.decisions.reasons import is_text_of, label_of
 from users.models import ProposalState, RequirementCode, User
 from users.models.case import detail_in_words
 from users.profile.labels import LABELS, display_moment
@@ -98,7 +98,7 @@ def detail_lines(entry: AuditEntry) -> list[str]:
     if code := detail.get("reasonCode"):
         detail["reasonCode"] = label_of(code)
         # The text of the code, in English: the code says it in the reader's language.
-        if detail.get("reason") == text_of(code):
+        if is_text_of(code, detail.get("reason", "")):
             del detail["reason"]
     return lines + [labelled(name, _in_words(key, detail[key])) for key, name in _NAMES.items() if key in detail]
 

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
 from users.decisions import compliance
-from users.decisions.reasons import needs_note, reasons_for
+from users.decisions.reasons import REASONS, Reason, needs_note
 from users.models import Status, User
 from users.models.approvals import NOTE_LENGTH, REASON_LENGTH
 
@@ -41,8 +41,8 @@ class DecisionForm(forms.Form):
     ) -> None:
         super().__init__(data, auto_id=f"decide-{to_status}-%s")
         self.to_status = to_status
-        self._reasons = {reason.code: reason for reason in reasons_for(present, to_status)}
-        self.fields["reason_code"].choices = [(code, reason.label) for code, reason in self._reasons.items()]  # type: ignore[attr-defined]
+        reasons = REASONS.get((present, to_status), ())
+        self.fields["reason_code"].choices = [(one.value, one.label) for one in reasons]  # type: ignore[attr-defined]
         # Also marks the field as required for assistive technology.
         self.fields["note"].required = asks_note or needs_note(to_status, "")
 
@@ -58,7 +58,7 @@ class DecisionForm(forms.Form):
         if not self.is_valid():
             return {"reason": "", "reason_code": None}
         code = self.cleaned_data["reason_code"]
-        return {"reason": self.cleaned_data["note"] or self._reasons[code].text(), "reason_code": code}
+        return {"reason": self.cleaned_data["note"] or Reason(code).text(), "reason_code": code}
 
 
 class _FormOfCase(forms.Form):

@@ -23,7 +23,7 @@ from staff.models import Staff
 from transactions.models import Conversion, Document
 from users import requirements
 from users.decisions import compliance, proposals
-from users.decisions.approval_rules import approvals_of, pair_of
+from users.decisions.approval_rules import moves_of_two, pair_of
 from users.decisions.changes import Changes, FieldChange, differences, version_of
 from users.decisions.decision_basis import Snapshot, flag_in_words, snapshot_for
 from users.decisions.reasons import common_maker_note, label_of, note_of
@@ -66,17 +66,17 @@ def _decision_context(user: User, reader: Staff, sent: Mapping[str, Any], *, is_
     may_decide = reader.has_perm(compliance.PERMISSION)
     claim = Claim.objects.select_related("staff").filter(pk=user.pk).first()
     is_claimed_by_other = claim is not None and claim.staff_id != reader.pk
-    approvals = approvals_of(user)
+    two_person_moves, is_proposed = moves_of_two(user)
     snapshot = snapshot_for(reader, user)
     asked = requirements_of(user, reader, close=sent.get("close"))
     seen = {
         change for one in asked for answer in one["responses"] for change in answer["fields"] if change.is_difference
     }
-    panel = panel_of(user, reader, snapshot, sent, is_open=is_open) if approvals.is_proposed else None
+    panel = panel_of(user, reader, snapshot, sent, is_open=is_open) if is_proposed else None
     present = list(
         moves(
             user,
-            two_person_moves=approvals.two_person_moves,
+            two_person_moves=two_person_moves,
             proposed=panel["proposal"].to_status if panel and panel["proposal"].is_open else "",
             refused=sent.get("form"),
             is_open=is_open,

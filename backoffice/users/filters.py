@@ -18,7 +18,7 @@ from backoffice.lists.filters import ChoiceFilter, ValueFilter
 from backoffice.lists.pages import MODE
 from backoffice.lists.waiting_time import AgeState, limits
 from partners.models import Mode
-from users.decisions.reasons import REASONS
+from users.decisions.reasons import Reason
 from users.decisions.risk_flags import RISK_FLAGS, visible_flags, with_risk_flags
 from users.models import AccessRecord, Claim, Requirement, Status
 from users.models.case import in_mode
@@ -201,7 +201,7 @@ class ReasonFilter(ChoiceFilter):
 
     title, parameter_name = _("reason"), "reason_code"
     options = (
-        *{reason.code: reason.label for reasons in REASONS.values() for reason in reasons}.items(),
+        *Reason.choices,
         (NO_CODE, _("Without a reason code")),
     )
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from sandbox.simulations import decisions as simulated_decisions
 from users.decisions import risk_flags
-from users.decisions.reasons import REASONS
+from users.decisions.reasons import Reason
 from users.models.statuses import StatusReason
 
 # Codes of decisions that are no reason for the partner; `other` is also a code of requirements.
-CODES = {reason.code for reasons in REASONS.values() for reason in reasons} - {*StatusReason.values, "other"}
+CODES = {*Reason.values} - {*StatusReason.values, "other"}
 # One of them is the name of a field too.
 RISK_FLAGS = set(risk_flags.RISK_FLAGS) - {"postalCode"}
 # The reason of the suite's decisions, and of simulated ones.

@@ -67,29 +67,11 @@ class RequirementNoteSerializer(StrictSerializer[Any]):
     note = RuleField(partial(json_rules.text_of_lines, longest=RESPONSE_LENGTH))
 
 
-class FieldNameField(RuleField):
-    """The name of a field that an update takes, as its column."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(_column, **kwargs)
-
-
 def _column(value: Any) -> str:
     name = json_rules.clean_text(value)
     if name not in _COLUMNS:
         raise ValidationError(f"Must be one of: {', '.join(_COLUMNS)}.", code="notAllowed")
     return _COLUMNS[name]
-
-
-class OptionalMessageField(RuleField):
-    """What compliance says to the partner; null means nothing."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(_message, default="", **kwargs)
-
-    def run_validation(self, data: Any = empty) -> Any:
-        """Validate null as the empty text; DRF would not call the rule."""
-        return super().run_validation("" if data is None else data)
 
 
 def _message(value: Any) -> str:
@@ -107,21 +89,13 @@ class SimulatedRequirementSerializer(StrictSerializer[Any]):
 
     code = ChoiceField(RequirementCode)
     fields = ItemsField(  # type: ignore[assignment]
-        child=FieldNameField(),
-        min_length=0,
-        max_length=len(FIELD_NAMES),
-        default=list,
+        child=RuleField(_column), min_length=0, max_length=len(FIELD_NAMES), default=list
     )
-    message = OptionalMessageField()
+    message = RuleField(_message, default="", allow_null=True)
     dueInDays = WholeNumberField(lowest=1, highest=MAX_DUE_DAYS, source="due_in_days", default=DEFAULT_DUE_DAYS)
 
-
-class NullableTextField(TextField):
-    """A text for which null means the empty text."""
-
-    def run_validation(self, data: Any = empty) -> Any:
-        """Validate null as the empty text; DRF would not call the rule."""
-        return super().run_validation("" if data is None else data)
+    def validate_message(self, value: str | None) -> str:
+        return value or ""
 
 
 class UnchangeableField(serializers.Field[Any, Any, Any, Any]):
@@ -139,14 +113,14 @@ class StatusReasonField(serializers.Field[Any, Any, Any, Any]):
         return status_reason(value.status, value.status_reason_code)
 
 
-def _text(column: str, kind: type[TextField] = TextField) -> TextField:
+def _text(column: str, **options: Any) -> TextField:
     """The field of a text column, with its length; one that may be blank is optional, and the empty text removes it."""
     stored: Any = User._meta.get_field(column)  # noqa: SLF001 - Django's public name for it
     # DRF refuses a source that is the field's name.
-    options: dict[str, Any] = {"source": column} if "_" in column else {}
+    options |= {"source": column} if "_" in column else {}
     if stored.blank:
         options |= {"min_length": 0, "default": ""}
-    return kind(max_length=stored.max_length, **options)
+    return TextField(max_length=stored.max_length, **options)
 
 
 class ProfileSerializer(StrictSerializer[Profile]):
@@ -157,7 +131,7 @@ class ProfileSerializer(StrictSerializer[Profile]):
     lastName = _text("last_name")
     dateOfBirth = RuleField(field_rules.date_of_birth, source="date_of_birth")
     addressLine1 = _text("address_line1")
-    addressLine2 = _text("address_line2", NullableTextField)
+    addressLine2 = _text("address_line2", allow_null=True)
     city = _text("city")
     # The country decides whether these two are required.
     postalCode = _text("postal_code")
@@ -167,6 +141,9 @@ class ProfileSerializer(StrictSerializer[Profile]):
     isCiroAffiliate = RuleField(
         field_rules.boolean, source="is_ciro_affiliate", error_messages={"null": "Must be true or false."}
     )
+
+    def validate_addressLine2(self, value: str | None) -> str:  # noqa: N802 - DRF's name for a field of this name
+        return value or ""
 
     def get_fields(self) -> dict[str, Any]:
         """The declared fields, externalId first."""

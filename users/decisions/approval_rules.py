@@ -5,7 +5,7 @@ The database holds the rules by the same functions (users/sql); here they have t
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.core.checks import Error
 from django.db import transaction
@@ -32,7 +32,7 @@ _CONCERNED = """
      WHERE EXISTS (SELECT FROM unnest(%s::text[]) AS condition WHERE users_meets(u.id, condition))
            AND u.status = %s AND NOT u.is_sandbox
 """
-_APPROVALS = """
+_MOVES_OF_TWO = """
     SELECT (SELECT state = 'open' FROM users_proposal WHERE user_id = u.id ORDER BY created_at DESC LIMIT 1) IS TRUE,
            ARRAY(SELECT wanted FROM unnest(%s::text[]) AS wanted WHERE users_takes_two(u.id, wanted))
       FROM users_user u WHERE u.id = %s
@@ -40,34 +40,31 @@ _APPROVALS = """
 
 
 def set_rules(
-    *, from_status: str, to_status: str, conditions: Sequence[str], using: str, context: Mapping[str, str]
-) -> None:
+    *, from_status: str, to_status: str, conditions: Sequence[str], context: Mapping[str, str], using: str | None
+) -> dict[str, Any]:
     """Set for which users a move takes two people: where any of the conditions holds. They replace those of before.
 
-    conditions: one or more; `never` alone. using: the alias of the owner's connection. context: who does it
-    (core/database/history_context.py).
+    conditions: one or more; `never` alone. context: who does it (core/database/history_context.py). using: the alias of
+    the owner's connection; None: only say what would be `replaced`, and how many real users are `concerned`.
 
     Raises RefusedError; nothing has changed then.
     """
     _check_rules(from_status, to_status, conditions)
-    rules = [
-        ApprovalRule(from_status=from_status, to_status=to_status, condition=condition)
-        for condition in dict.fromkeys(conditions)
-    ]
-    with transaction.atomic(using=using):
-        statements.fetch(Query(f"SELECT {SET_CONTEXT}", (json.dumps(dict(context)),)), using)
-        # One statement: its time is what they have in common.
-        ApprovalRule.objects.using(using).bulk_create(rules)
-
-
-def count_concerned(*, from_status: str, to_status: str, conditions: Sequence[str]) -> int:
-    """How many users these rules would concern now: real ones, in the status before the move.
-
-    Raises RefusedError where the rules could not be set.
-    """
-    _check_rules(from_status, to_status, conditions)
     query: Query[tuple[int]] = Query(_CONCERNED, (list(conditions), from_status))
-    return statements.fetch_within(MAX_COUNT_SECONDS, query)[0][0]
+    [[concerned]] = statements.fetch_within(MAX_COUNT_SECONDS, query)
+    replaced = [
+        one.condition for one in rules_in_force() if (one.from_status, one.to_status) == (from_status, to_status)
+    ]
+    if using:
+        rules = [
+            ApprovalRule(from_status=from_status, to_status=to_status, condition=condition)
+            for condition in dict.fromkeys(conditions)
+        ]
+        with transaction.atomic(using=using):
+            statements.fetch(Query(f"SELECT {SET_CONTEXT}", (json.dumps(dict(context)),)), using)
+            # One statement: its time is what they have in common.
+            ApprovalRule.objects.using(using).bulk_create(rules)
+    return {"replaced": replaced, "concerned": concerned}
 
 
 def _check_rules(from_status: str, to_status: str, conditions: Sequence[str]) -> None:
@@ -86,12 +83,6 @@ def _check_rules(from_status: str, to_status: str, conditions: Sequence[str]) ->
         raise RefusedError(f"A rule needs two active accounts that may decide; there is {present}.")
 
 
-def conditions_of(from_status: str, to_status: str) -> list[str]:
-    """The conditions of a move: any of them asks for two people."""
-    move = (from_status, to_status)
-    return [rule.condition for rule in rules_in_force() if (rule.from_status, rule.to_status) == move]
-
-
 def rules_in_force() -> Sequence[ApprovalRule]:
     """The rules of each move that ever had any: those that were set with the newest, so one at least."""
     newest = ApprovalRule.objects.filter(from_status=OuterRef("from_status"), to_status=OuterRef("to_status"))
@@ -105,25 +96,11 @@ def deciders() -> Sequence[Staff]:
     return list(Staff.objects.filter(may, password_is_one_time=False).order_by("username"))
 
 
-def needs_two(user: User, to_status: str) -> bool:
-    """Whether this move of the user takes two people; by look-ups in indexes."""
-    row = statements.fetch_one("SELECT users_takes_two(%s, %s)", (user.pk, str(to_status)))
-    return bool(row and row[0])
-
-
-class Approvals(NamedTuple):
-    """The moves of a user that take two people, and whether nobody has ended the latest proposal."""
-
-    two_person_moves: frozenset[Status]
-    is_proposed: bool
-
-
-def approvals_of(user: User) -> Approvals:
-    """What the rules and proposals are to this user; one statement."""
-    ends = sorted({end for _start, end in RULED_MOVES})
-    row = statements.fetch_one(_APPROVALS, ([end.value for end in ends], user.pk))
-    is_proposed, two_person_moves = row or (False, [])
-    return Approvals(frozenset(Status(end) for end in two_person_moves), is_proposed)
+def moves_of_two(user: User) -> tuple[frozenset[Status], bool]:
+    """The moves of a user that take two people, and whether nobody has ended the latest proposal; one statement."""
+    ends = sorted({end.value for _start, end in RULED_MOVES})
+    is_proposed, moves = statements.fetch_one(_MOVES_OF_TWO, (ends, user.pk)) or (False, [])
+    return frozenset(map(Status, moves)), is_proposed
 
 
 def pair_of(first: Staff, second: Staff, *, permission: str = "decide_user") -> tuple[str, str]:

@@ -1,15 +1,15 @@
 """Changes of a user's profile, field by field, from the history."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from core.formats.rfc_3339 import parse_timestamp
 from users.models import Status, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_COLUMNS
 from users.profile.labels import LABELS, READING_ORDER, display_value
-
-EVENTS_COMPARED = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +91,11 @@ def since_decision(user: User, decision: StatusChange | None, *, sees_identity: 
 
 
 def changes_since(user: User, expected_version: str, *, sees_identity: bool) -> ConcurrentChanges:
-    """The changes since a page showed this version; none where it is not among the user's latest EVENTS_COMPARED."""
+    """The changes since a page showed this version; none where it is not one of the user's."""
     updated_then, _separator, answered_then = expected_version.partition("/")
-    events = UserEvent.objects.filter(pgh_obj=user).order_by("-pgh_id")[:EVENTS_COMPARED]
-    loaded: Any = next((event for event in events if event.updated_at.isoformat() == updated_then), None)
+    loaded: Any = None
+    with suppress(ValueError):
+        loaded = UserEvent.objects.filter(pgh_obj=user, updated_at=parse_timestamp(updated_then)).first()
     if loaded is None:
         return ConcurrentChanges()
     answered = user.answered_at

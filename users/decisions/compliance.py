@@ -18,7 +18,7 @@ from staff.models import Staff
 from users import claims
 from users.decisions import decision_basis, metrics
 from users.decisions.changes import ConcurrentChanges, changes_since, version_of
-from users.decisions.reasons import allowed_codes, is_standard
+from users.decisions.reasons import REASONS
 from users.decisions.risk_flags import approval_needs_note, risk_flag_codes
 from users.models import CaseNote, Claim, Proposal, StatusChange, User
 from users.models.columns import IDENTITY_PERMISSION
@@ -102,12 +102,11 @@ def begin(decision: Decision) -> dict[str, Any]:
     reason = stripped(decision.reason)
     # Locked: of two decisions at once, the second is checked against the result of the first.
     user = lock(decision.user.pk, expected_version=decision.expected_version, by=by)
-    move = (user.status, decision.to_status)
-    codes = allowed_codes(*move)
+    codes = REASONS.get((user.status, decision.to_status), ())
     # A move that has none is refused by the database.
     if codes and code is not None and code not in codes:
         raise ReasonCodeError(_("Unknown reason code; one of: %(codes)s.") % {"codes": ", ".join(codes)})
-    is_bare = decision.to_status == Status.ACTIVE and is_standard(reason, *move)
+    is_bare = decision.to_status == Status.ACTIVE and reason in {one.text() for one in codes}
     if is_bare and (refusal := approval_needs_note(risk_flag_codes([user])[user.pk])):
         raise ReasonMissingError(refusal)
     # No person made a simulated decision.

@@ -15,7 +15,7 @@ from users.models import Proposal, Status, StatusChange
 _decisions = Counter("psi_decisions", "Decisions about real users that this process made.", ["move", "reason"])
 # Each series exists from the start: Prometheus sees no increase in one that begins at 1.
 for move, reasons in REASONS.items():
-    for code in ("", *(reason.code for reason in reasons)):
+    for code in ("", *(reason.value for reason in reasons)):
         _decisions.labels("-".join(move), code)
 
 # The ages of those that can be approved: by the index of open proposals, of which each user has one at most.

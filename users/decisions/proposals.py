@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from core.database import history_context
 from core.refusals import RefusedError
 from staff.models import Staff
-from users.decisions.approval_rules import needs_two
+from users.decisions.approval_rules import moves_of_two
 from users.decisions.compliance import DECIDE, Decision, add_note, begin, decide
 from users.models import AccessRecord, Proposal, ProposalState, StatusChange, User
 from users.models.approvals import NOTE_LENGTH
@@ -36,7 +36,7 @@ def propose(decision: Decision) -> Proposal:
 
 def decide_or_propose(decision: Decision) -> StatusChange | Proposal:
     """Move a user's status, or propose the move where it takes two people. Raises as they do."""
-    return propose(decision) if needs_two(decision.user, decision.to_status) else decide(decision)
+    return propose(decision) if decision.to_status in moves_of_two(decision.user)[0] else decide(decision)
 
 
 def approve(

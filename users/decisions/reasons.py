@@ -1,20 +1,33 @@
 """The reasons of each move of a status, and which of them need a note (contract, section 13)."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import TextChoices
 from django.utils.translation import gettext, override, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from users.models import Proposal, Status, StatusChange
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """A reason for a decision. code: stored with it, for statistics. label: for staff."""
+class Reason(TextChoices):
+    """The reasons for decisions: the codes are stored with them, the labels are for staff."""
 
-    code: str
-    label: Any
+    VERIFIED = "verified", _("Identity and address verified")
+    RISK_FLAGS_EXPLAINED = "riskFlagsExplained", _("Verified; the risk flags are explained")
+    NOT_VERIFIED = "notVerified", _("Identity or address could not be verified")
+    DUPLICATE = "duplicate", _("Duplicate account")
+    LISTED = "listed", _("On a sanctions or watch list")
+    FRAUD_SUSPECTED = "fraudSuspected", _("Fraud suspected")
+    FRAUD_CONFIRMED = "fraudConfirmed", _("Fraud confirmed")
+    NOT_SERVED = "notServed", _("Not eligible for the service")
+    PROFILE_CHANGED = "profileChanged", _("Profile changed, verification needed")
+    UNUSUAL_ACTIVITY = "unusualActivity", _("Unusual conversions")
+    PARTNER_REQUEST = "partnerRequest", _("Requested by the partner")
+    USER_REQUEST = "userRequest", _("Requested by the user")
+    CLEARED = "cleared", _("Investigated and cleared")
+    NEW_INFORMATION = "newInformation", _("New information")
+    REJECTED_IN_ERROR = "rejectedInError", _("Rejected in error")
+    OTHER = "other", _("Other: explain in the note")
 
     def text(self) -> str:
         """The label in English: stored reasons do not depend on the language of the person who decided."""
@@ -22,58 +35,30 @@ class Reason:
             return str(self.label)
 
 
-OTHER = Reason("other", _("Other: explain in the note"))
 # Moves that always need a note.
 NOTED = frozenset({Status.REJECTED, Status.SUSPENDED, Status.CLOSED})
 
-_DUPLICATE = Reason("duplicate", _("Duplicate account"))
-_FRAUD = Reason("fraudSuspected", _("Fraud suspected"))
-_LISTED = Reason("listed", _("On a sanctions or watch list"))
-_PARTNER_REQUEST = Reason("partnerRequest", _("Requested by the partner"))
-_USER_REQUEST = Reason("userRequest", _("Requested by the user"))
-_VERIFIED = Reason("verified", _("Identity and address verified"))
-
-_NOT_SERVED = Reason("notServed", _("Not eligible for the service"))
-
 _CLOSING = (
-    *(_USER_REQUEST, _PARTNER_REQUEST, _DUPLICATE, Reason("fraudConfirmed", _("Fraud confirmed"))),
-    *(_LISTED, _NOT_SERVED, OTHER),
+    *(Reason.USER_REQUEST, Reason.PARTNER_REQUEST, Reason.DUPLICATE, Reason.FRAUD_CONFIRMED, Reason.LISTED),
+    *(Reason.NOT_SERVED, Reason.OTHER),
 )
-
+# By move, the most likely first; a move that is not allowed has none.
 REASONS: dict[tuple[str, str], tuple[Reason, ...]] = {
-    (Status.PENDING_COMPLIANCE, Status.ACTIVE): (
-        _VERIFIED,
-        Reason("riskFlagsExplained", _("Verified; the risk flags are explained")),
-        OTHER,
-    ),
+    (Status.PENDING_COMPLIANCE, Status.ACTIVE): (Reason.VERIFIED, Reason.RISK_FLAGS_EXPLAINED, Reason.OTHER),
     (Status.PENDING_COMPLIANCE, Status.REJECTED): (
-        Reason("notVerified", _("Identity or address could not be verified")),
-        _DUPLICATE,
-        _LISTED,
-        _FRAUD,
-        _NOT_SERVED,
-        OTHER,
+        *(Reason.NOT_VERIFIED, Reason.DUPLICATE, Reason.LISTED, Reason.FRAUD_SUSPECTED, Reason.NOT_SERVED),
+        Reason.OTHER,
     ),
     (Status.ACTIVE, Status.SUSPENDED): (
-        Reason("profileChanged", _("Profile changed, verification needed")),
-        Reason("unusualActivity", _("Unusual conversions")),
-        _FRAUD,
-        _LISTED,
-        _PARTNER_REQUEST,
-        OTHER,
+        *(Reason.PROFILE_CHANGED, Reason.UNUSUAL_ACTIVITY, Reason.FRAUD_SUSPECTED, Reason.LISTED),
+        *(Reason.PARTNER_REQUEST, Reason.OTHER),
     ),
     (Status.ACTIVE, Status.CLOSED): _CLOSING,
-    (Status.SUSPENDED, Status.ACTIVE): (Reason("cleared", _("Investigated and cleared")), _VERIFIED, OTHER),
+    (Status.SUSPENDED, Status.ACTIVE): (Reason.CLEARED, Reason.VERIFIED, Reason.OTHER),
     (Status.SUSPENDED, Status.CLOSED): _CLOSING,
-    (Status.REJECTED, Status.PENDING_COMPLIANCE): (
-        Reason("newInformation", _("New information")),
-        Reason("rejectedInError", _("Rejected in error")),
-        OTHER,
-    ),
+    (Status.REJECTED, Status.PENDING_COMPLIANCE): (*(Reason.NEW_INFORMATION, Reason.REJECTED_IN_ERROR, Reason.OTHER),),
 }
-
-
-_MOVES: dict[tuple[Status, Status], Any] = {
+_MOVES: dict[tuple[str, str], Any] = {
     (Status.PENDING_COMPLIANCE, Status.ACTIVE): pgettext_lazy("user", "Approved"),
     (Status.PENDING_COMPLIANCE, Status.REJECTED): pgettext_lazy("user", "Rejected"),
     (Status.ACTIVE, Status.SUSPENDED): pgettext_lazy("user", "Suspended"),
@@ -84,46 +69,29 @@ _MOVES: dict[tuple[Status, Status], Any] = {
 }
 
 
-def reasons_for(present: str, to_status: str) -> tuple[Reason, ...]:
-    """The reasons for a move, the most likely first; none for a move that is not allowed."""
-    return REASONS.get((present, to_status), ())
-
-
-def allowed_codes(present: str, to_status: str) -> tuple[str, ...]:
-    """The codes of a move's reasons."""
-    return tuple(reason.code for reason in reasons_for(present, to_status))
-
-
 def label_of(code: str) -> str:
     """The label of a stored code; the code itself where it is not in the table."""
-    return next((str(reason.label) for reasons in REASONS.values() for reason in reasons if reason.code == code), code)
-
-
-def text_of(code: str) -> str:
-    """The text of a stored code in English, as a reason that is it alone was stored; empty where none has it."""
-    return next((reason.text() for reasons in REASONS.values() for reason in reasons if reason.code == code), "")
+    return str(Reason(code).label) if code in Reason else code
 
 
 def move_of(decision: StatusChange) -> Any:
     """What was decided, in a word about the user."""
-    return _MOVES[Status(decision.from_status), Status(decision.to_status)]
+    return _MOVES[decision.from_status, decision.to_status]
+
+
+def is_text_of(code: str, reason: str) -> bool:
+    """Whether a recorded reason is the text of its code alone."""
+    return code in Reason and reason == Reason(code).text()
 
 
 def note_of(decision: StatusChange | Proposal) -> str:
-    """What the person wrote; empty where the recorded reason is the text of the code alone."""
-    move = (Status(decision.from_status), Status(decision.to_status))
-    texts = {reason.text() for reason in reasons_for(*move) if reason.code == decision.reason_code}
-    return "" if decision.reason in texts else decision.reason
+    """What the person wrote beside the code; empty where that was nothing."""
+    return "" if is_text_of(decision.reason_code, decision.reason) else decision.reason
 
 
 def needs_note(to_status: str, code: str) -> bool:
     """Whether a decision needs a note beside its code; see also risk_flags.approval_needs_note."""
-    return to_status in NOTED or code == OTHER.code
-
-
-def is_standard(reason: str, present: str, to_status: str) -> bool:
-    """Whether a reason is the text of one of the move's codes alone, without a note."""
-    return reason in {one.text() for one in reasons_for(present, to_status)}
+    return to_status in NOTED or code == Reason.OTHER
 
 
 def common_maker_note(makers: str) -> str:

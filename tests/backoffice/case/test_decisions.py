@@ -75,7 +75,7 @@ def test_each_move_has_reasons_with_distinct_codes() -> None:
     moves = {(start, end) for start, ends in TRANSITIONS.items() for end in ends}
     assert set(REASONS) == moves
     for reasons in REASONS.values():
-        codes = [reason.code for reason in reasons]
+        codes = [reason.value for reason in reasons]
         assert len(set(codes)) == len(codes)
         assert all(len(code) <= compliance.REASON_CODE_LENGTH for code in codes)
 

@@ -76,7 +76,7 @@ def test_every_code_of_staff_has_a_row() -> None:
         rows = STATUS_REASONS[Status(end)]
         # To active any code is verified, and there is no reason to wait for a decision.
         if end not in {Status.ACTIVE, Status.PENDING_COMPLIANCE}:
-            assert {reason.code for reason in reasons} <= rows.keys()
+            assert {reason.value for reason in reasons} <= rows.keys()
 
 
 MOVES = {

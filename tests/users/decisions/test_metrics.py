@@ -28,7 +28,7 @@ def decide(user: User, status: Status = Status.ACTIVE, code: str = "verified") -
 
 def test_each_move_and_reason_has_a_series_from_the_start() -> None:
     for (start, end), reasons in REASONS.items():
-        for code in ("", *(reason.code for reason in reasons)):
+        for code in ("", *(reason.value for reason in reasons)):
             assert counted(f"{start}-{end}", code) is not None
 
 

@@ -3,7 +3,7 @@ from typing import Any
 from core.database import serving_role
 from core.management.arguments import DRY_RUN, Argument
 from core.management.base import Outcome, ServiceCommand
-from users.decisions.approval_rules import conditions_of, count_concerned, set_rules
+from users.decisions.approval_rules import set_rules
 from users.models import Condition, Status
 
 
@@ -24,17 +24,14 @@ class Command(ServiceCommand):
 
     def perform(self, *, from_status: str, to_status: str, conditions: list[str], dry_run: bool) -> Outcome:
         rules: dict[str, Any] = {"from_status": from_status, "to_status": to_status, "conditions": conditions}
-        concerned = count_concerned(**rules)
-        replaced = conditions_of(from_status, to_status)
-        if not dry_run:
-            set_rules(**rules, using=serving_role.owner_alias(), context=self.actor({}))
+        using = None if dry_run else serving_role.owner_alias()
+        found = set_rules(**rules, using=using, context=self.actor({}))
         verb = "would take" if dry_run else "takes"
         return Outcome(
-            {"from": from_status, "to": to_status, "conditions": conditions}
-            | {"replaced": replaced, "concerned": concerned, "dryRun": dry_run},
+            {"from": from_status, "to": to_status, "conditions": conditions, **found, "dryRun": dry_run},
             [
                 f"{from_status} → {to_status} {verb} two people: {', '.join(conditions)}.",
-                f"Before: {', '.join(replaced) or Condition.NEVER}.",
-                f"Users in {from_status} whom it concerns now: {concerned}.",
+                f"Before: {', '.join(found['replaced']) or Condition.NEVER}.",
+                f"Users in {from_status} whom it concerns now: {found['concerned']}.",
             ],
         )
