@@ -653,6 +653,12 @@ def undone() -> Iterator[None]:
         set_rollback(True)
 
 
+def is_asked(line: Page | Action, role: str) -> bool:
+    """Whether this role does what it may: all lines of the same rights have one role that does, the first all roles."""
+    alike = [other for other in TABLE if (other.word, other.roles) == (line.word, line.roles)]
+    return role not in line.roles or line is alike[0] or role == min(line.roles, key=STAFF.index)
+
+
 @pytest.mark.parametrize("role", COLUMNS)
 def test_a_role_sees_and_does_what_the_table_says_and_nothing_else(
     role: str, world: World, subtests: pytest.Subtests, settings: Settings
@@ -661,7 +667,7 @@ def test_a_role_sees_and_does_what_the_table_says_and_nothing_else(
     client = client_as("outsider" if role == NON_STAFF else role)
     logged_in = client.cookies
     before = everything()
-    for line in TABLE:
+    for line in (line for line in TABLE if is_asked(line, role)):
         # Some actions begin a new session, which is rolled back.
         client.cookies = deepcopy(logged_in)
         with subtests.test(line=line.title):
