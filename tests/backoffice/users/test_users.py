@@ -73,10 +73,12 @@ def test_no_odd_request_is_a_crash(list_url: str, user: User) -> None:
     client.raise_request_exception = False
     names = ["q", "p", "country", "status__exact", "partner__id__exact", "partner__isnull", "groups__id__exact"]
     names += ["is_active__exact", "created_at__gte", "enabled__exact", "id__lt", "user"]
-    # The same for all lists.
-    names += ["o", "e", "all", "_facets", "odd"] if list_url == USERS else []
-    for name, value in (*itertools.product(names, ODD), *(("q", text) for text in ("\0", "a" * 20_000, ""))):
-        assert client.get(list_url, {name: value}).status_code in {200, 302, 400}, (name, value)
+    # The same for all lists of a kind.
+    one_by_one = list_url in {USERS, EVENTS, "/admin/core/auditentry/"}
+    names += ["o", "e", "all", "_facets", "odd"] if one_by_one else []
+    queries = ([name] for name in names) if one_by_one else (["q"], names[1:])
+    for asked, value in (*itertools.product(queries, ODD), *((["q"], text) for text in ("\0", "a" * 20_000, ""))):
+        assert client.get(list_url, dict.fromkeys(asked, value)).status_code in {200, 302, 400}, (asked, value)
     for pk in ("%00", "nonsense", "9" * 40, "-1"):
         assert client.get(f"{list_url}{pk}/change/").status_code in {302, 404}
 
