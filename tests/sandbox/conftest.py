@@ -3,9 +3,11 @@
 import secrets
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
+from events.webhooks import addresses
 from partners.models import Mode, Partner
 from tests import factories
 from tests.events.webhooks.conftest import authority, delivering, loopback, no_other_endpoint, receiver
@@ -32,3 +34,9 @@ def committed_sandbox(django_db_setup: None, django_db_blocker: Any) -> Iterator
 @pytest.fixture
 def sandbox(sandbox_partner: Partner, transport: Transport) -> PartnerClient:
     return factories.client_of(sandbox_partner, transport)
+
+
+@pytest.fixture
+def any_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every host name resolves to a public address."""
+    monkeypatch.setattr(addresses, "_look_up", lambda *_: Mock(result=lambda _: []))

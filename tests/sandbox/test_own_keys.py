@@ -14,6 +14,7 @@ from partners.api.idempotency import ALREADY_RECEIVED
 from partners.authentication import keys
 from partners.models import ApiKey, Partner
 from tests import factories
+from tests.support.at_once import at_once
 from tests.support.client import PartnerClient, Transport, now
 from tests.support.commands import refusal
 from tests.support.responses import assert_error, codes
@@ -30,9 +31,8 @@ def rotate(client: PartnerClient, **body: Any) -> tuple[PartnerClient, datetime]
     assert response.status == 201, response.body
     issued = response.json()
     assert set(issued) == {"apiKey", "secret", "expiresAt"}
-    return PartnerClient(issued["apiKey"], issued["secret"], client.transport), datetime.fromisoformat(
-        issued["expiresAt"]
-    )
+    new = PartnerClient(issued["apiKey"], issued["secret"], client.transport)
+    return new, datetime.fromisoformat(issued["expiresAt"])
 
 
 def test_the_old_key_is_in_force_for_the_overlap(sandbox_partner: Partner, transport: Transport) -> None:
@@ -49,16 +49,13 @@ def test_the_old_key_is_in_force_for_the_overlap(sandbox_partner: Partner, trans
     assert (record.partner_id, record.label, record.expires_at) == (old.partner_id, "laptop", None)
 
 
-def test_the_overlap_is_a_day_by_default(sandbox: PartnerClient) -> None:
-    _, ends = rotate(sandbox)
+def test_the_overlap_is_a_day_by_default_and_without_one_the_old_key_ends_at_once(sandbox: PartnerClient) -> None:
+    new, ends = rotate(sandbox)
     assert timedelta(hours=23, minutes=55) < ends - timezone.now() <= timedelta(hours=24)
-
-
-def test_without_an_overlap_the_old_key_ends_at_once(sandbox: PartnerClient) -> None:
-    new, ends = rotate(sandbox, overlapHours=0)
-    assert_error(sandbox.get(PING), 401)
-    assert_error(sandbox.post(ROTATE, {}), 401)
-    assert new.get(PING).status == 200
+    newest, ends = rotate(new, overlapHours=0)
+    assert_error(new.get(PING), 401)
+    assert_error(new.post(ROTATE, {}), 401)
+    assert newest.get(PING).status == 200
     assert ends <= timezone.now()
 
 
@@ -183,14 +180,11 @@ def test_those_in_force_are_listed_the_newest_first(sandbox: PartnerClient, sand
     keys.rotate(keys.issue(partner=sandbox_partner, label="gone").record, overlap=timedelta())
     keys.issue(partner=factories.PartnerFactory.create(mode="sandbox"))
     items = listed(sandbox)
-    assert [(one["label"], one["apiKeyPrefix"]) for one in items[1:]] == [
-        ("staging", staging.prefix),
-        (own.label, own.prefix),
-    ]
+    named = [(one["label"], one["apiKeyPrefix"]) for one in items[1:]]
+    assert named == [("staging", staging.prefix), (own.label, own.prefix)]
     assert items[0]["label"] == "gone"
-    assert {frozenset(one) for one in items} == {
-        frozenset({"apiKeyPrefix", "label", "createdAt", "lastUsedAt", "expiresAt"})
-    }
+    fields = {"apiKeyPrefix", "label", "createdAt", "lastUsedAt", "expiresAt"}
+    assert all(set(one) == fields for one in items)
     assert datetime.fromisoformat(items[1]["expiresAt"]) == ends
     assert [items[1]["lastUsedAt"], items[2]["expiresAt"]] == [None, None]
     assert items[2]["lastUsedAt"] is not None
@@ -231,3 +225,26 @@ def test_what_is_not_in_force_is_not_found(sandbox: PartnerClient, sandbox_partn
     assert_error(sandbox.send("DELETE", f"{LIST}/{prefix}"), 404)
     assert keys.find(foreign.api_key).is_in_force
     assert keys.find(issued.api_key).is_in_force == (kind != "ended")
+
+
+# Simultaneous requests: committed rows, and a connection each
+
+
+def test_one_of_two_rotations_at_once_without_an_overlap_ends_the_key(committed_sandbox: PartnerClient) -> None:
+    found = at_once(2, lambda _: committed_sandbox.post(ROTATE, {"overlapHours": 0}).status)
+    assert sorted(found) == [201, 401]
+    assert keys.find(committed_sandbox.api_key).partner.api_keys.count() == 2
+
+
+def test_of_two_keys_that_revoke_each_other_at_once_one_stays(committed_sandbox: PartnerClient) -> None:
+    own = keys.find(committed_sandbox.api_key)
+    issued = keys.issue(partner=own.partner)
+    other = PartnerClient(issued.api_key, issued.secret, committed_sandbox.transport)
+    requests = [(committed_sandbox, issued.record.prefix), (other, own.prefix)]
+
+    def revoke(number: int) -> int:
+        signer, prefix = requests[number]
+        return signer.send("DELETE", f"{LIST}/{prefix}").status
+
+    assert sorted(at_once(2, revoke)) == [200, 401]
+    assert [one.is_in_force for one in own.partner.api_keys.all()].count(True) == 1
