@@ -1,6 +1,7 @@
 """Authentication: contract, section 3. Each attack is one change to an acceptable request."""
 
 import base64
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -10,12 +11,15 @@ from uuid import uuid4
 
 import pytest
 from pytest_django.fixtures import Settings
+from structlog.testing import capture_logs
 
 from core import encryption
 from partners.authentication import keys, signature_authentication, signatures
+from partners.authentication.signature_authentication import AuthenticationFailure
 from partners.models import ApiKey, Partner
 from tests import factories
 from tests.support.client import Headers, PartnerClient, Response, in_process
+from tests.support.metrics import totals
 from tests.support.responses import assert_error, failing_fields
 from users.models import User
 
@@ -37,7 +41,7 @@ class Request:
         return self.client.transport(self.method, self.target, self.headers, self.body)
 
     def sign_again(self, *, secret: str | None = None, timestamp: str | None = None) -> None:
-        key = self.headers["Idempotency-Key"]
+        key = self.headers.get("Idempotency-Key")
         self.headers = self.client.headers(
             self.method, self.target, self.body, key=key, timestamp=timestamp, secret=secret
         )
@@ -284,3 +288,50 @@ def test_every_key_of_a_partner_has_a_secret_of_its_own(api: PartnerClient, part
 def test_a_key_that_expires_later_is_in_force(api: PartnerClient) -> None:
     ApiKey.objects.update(expires_at=datetime.now(UTC) + timedelta(minutes=1))
     assert api.get("/v1/ping").status == 200
+
+
+# The cause of a refusal: in the log and in the metrics; the partner sees one text for most
+
+CAUSES = {
+    f"{SIGNATURE} absent": AuthenticationFailure.MISSING_HEADER,
+    "timestamp no date-time": AuthenticationFailure.MALFORMED_TIMESTAMP,
+    "timestamp stale": AuthenticationFailure.CLOCK_SKEW,
+    "timestamp of year 1": AuthenticationFailure.CLOCK_SKEW,
+    "key cut short": AuthenticationFailure.UNKNOWN_KEY,
+    "secret cut short": AuthenticationFailure.BAD_SIGNATURE,
+    **dict.fromkeys(("key revoked", "key expired", "partner disabled"), AuthenticationFailure.NOT_IN_FORCE),
+}
+
+
+def refusals() -> Counter[str]:
+    return totals("psi_unauthorized_total", "cause")
+
+
+@pytest.mark.parametrize(("attack", "cause"), CAUSES.items(), ids=CAUSES)
+def test_each_cause_is_logged_and_counted_with_the_key_that_was_sent(
+    request_: Request, caplog: pytest.LogCaptureFixture, attack: str, cause: AuthenticationFailure
+) -> None:
+    ATTACKS[attack][0](request_)
+    before, client = refusals(), request_.client
+    with capture_logs() as lines:
+        assert request_.response().status == 401
+    assert [line["cause"] for line in lines if line["event"] == "unauthorized"] == [cause.value]
+    assert [line["key"] for line in lines if line["event"] == "request"] == [request_.key_record().prefix]
+    assert refusals() - before == {cause.value: 1}
+    assert not any(hidden in f"{lines}{caplog.text}" for hidden in (client.secret, client.api_key))
+
+
+def test_an_update_that_is_sent_again_is_a_replay(request_: Request) -> None:
+    del request_.headers["Idempotency-Key"]
+    request_.sign_again()
+    before = refusals()
+    assert [request_.response().status for _ in range(2)] == [200, 401]
+    assert refusals() - before == {AuthenticationFailure.REPLAY.value: 1}
+
+
+@pytest.mark.parametrize("sent", ["", "ada@example.com", "psi_secret_of-a-confused-client"])
+def test_what_is_no_key_is_not_logged(request_: Request, sent: str) -> None:
+    header(KEY, sent)(request_)
+    with capture_logs() as lines:
+        assert request_.response().status == 401
+    assert [line["key"] for line in lines if line["event"] == "request"] == [None]

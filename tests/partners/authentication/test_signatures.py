@@ -4,8 +4,10 @@ import json
 import random
 import re
 import string
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
-from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
@@ -13,12 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core import encryption
 from core.formats.rfc_3339 import parse_timestamp
-from partners.authentication import signatures
+from partners.authentication import signature_authentication, signatures
+from partners.authentication.signature_authentication import VISIBLE_CHARACTERS, digest
+from partners.models import ApiKey, Partner
+from tests.examples.languages import ROOT, Signed
+from tests.examples.published import API_KEY, REFUSED, SECRET, VECTORS, by_the_service, signed, target
+from tests.support.client import Headers, Response, in_process
+from tests.support.responses import assert_error
 
-ROOT = Path(__file__).parents[3]
 WORKED = json.loads((ROOT / "tests" / "signing-vectors.json").read_text())
-PUBLISHED = json.loads((ROOT / "docs" / "signing-vectors.json").read_text())
 NEVER_ENCODED = (string.ascii_letters + string.digits + "-._~").encode()
 
 not_utf8 = st.tuples(st.binary(), st.sampled_from([b"\xff", b"\xc3(", b"\xed\xa0\x80", b"\xc0\xaf"]), st.binary()).map(
@@ -44,29 +51,20 @@ def encode_query(chance: random.Random, sent: list[tuple[str, str]]) -> bytes:
     return "&".join(f"{part(name)}={part(value)}" for name, value in sent).encode()
 
 
-def canonical_of(vector: dict[str, Any]) -> str:
-    return signatures.canonical_request(
-        vector["method"],
-        unquote_to_bytes(vector["path"]),
-        vector["query"].encode(),
-        vector["timestamp"],
-        vector["idempotencyKey"],
-        vector["body"].encode(),
-    )
+each_vector = pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
 
 
-@pytest.mark.parametrize("vector", PUBLISHED["vectors"], ids=lambda v: v["id"])
+@each_vector
 def test_published_vectors_have_their_canonical_request_and_signature(vector: dict[str, Any]) -> None:
-    canonical = canonical_of(vector)
-    assert canonical == vector["canonicalRequest"]
-    assert signatures.sign(PUBLISHED["secret"], canonical) == vector["signature"]
-    assert signatures.verify(PUBLISHED["secret"], canonical, vector.get("signatureAsSent", vector["signature"]))
+    canonical, signature = by_the_service(signed(vector), SECRET)
+    assert (canonical, signature) == (vector["canonicalRequest"], vector["signature"])
+    assert signatures.verify(SECRET, canonical, vector.get("signatureAsSent", signature))
 
 
 def test_the_first_published_vectors_are_the_worked_examples() -> None:
     count = len(WORKED["vectors"])
-    published = [{name: v[name] for name in v if name not in {"id", "about"}} for v in PUBLISHED["vectors"][:count]]
-    assert (count, published, PUBLISHED["secret"]) == (4, WORKED["vectors"], WORKED["secret"])
+    published = [{name: v[name] for name in v if name not in {"id", "about"}} for v in VECTORS[:count]]
+    assert (count, published, SECRET) == (4, WORKED["vectors"], WORKED["secret"])
 
 
 @pytest.mark.parametrize(
@@ -240,3 +238,68 @@ def test_a_timestamp_takes_any_number_of_fraction_digits(digits: str) -> None:
 def test_a_timestamp_of_any_offset_is_read_back(moment: datetime, minutes: int) -> None:
     aware = moment.replace(tzinfo=timezone(timedelta(minutes=minutes)))
     assert parse_timestamp(aware.isoformat()) == aware
+
+
+# The published vectors, sent to the service with its clock set: what should be accepted is, and nothing else
+
+Send = Callable[[Signed, Headers, str], Response]
+
+
+@pytest.fixture
+def send(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> Send:
+    """Sends a request, with these headers, to a service that knows the published key and has this time."""
+    ApiKey.objects.create(
+        partner=partner,
+        prefix=API_KEY[: len("psi_key_") + VISIBLE_CHARACTERS],
+        digest=digest(API_KEY),
+        encrypted_secret=encryption.encrypt(SECRET, purpose=encryption.API_SECRETS),
+    )
+
+    def send(request: Signed, headers: Headers, now: str) -> Response:
+        clock = SimpleNamespace(now=parse_timestamp(now).astimezone)
+        monkeypatch.setattr(signature_authentication, "datetime", clock)
+        return in_process(request.method, request.target, headers, request.body.encode())
+
+    return send
+
+
+def headers_of(request: Signed, signature: str) -> Headers:
+    headers = {"X-Api-Key": API_KEY, "X-Request-Timestamp": request.timestamp, "X-Request-Signature": signature}
+    key = {"Idempotency-Key": request.key} if request.key else {}
+    return headers | key | {"Content-Type": "application/json"}
+
+
+def sent(entry: dict[str, Any]) -> Signed:
+    """A refused request, as its sender should have signed it."""
+    headers = entry["headers"]
+    stamp, key = headers.get("X-Request-Timestamp", entry["now"]), headers.get("Idempotency-Key", "")
+    return Signed(entry["method"], target(entry), stamp, key, entry["body"])
+
+
+def assert_accepted(response: Response) -> None:
+    """Whatever was asked for, whoever asked is known."""
+    assert response.status in {200, 201, 400, 404}, response.body
+    assert response.header("RateLimit")
+
+
+@each_vector
+def test_a_vector_is_accepted(send: Send, vector: dict[str, Any]) -> None:
+    request = signed(vector)
+    signature = vector.get("signatureAsSent", vector["signature"])
+    assert_accepted(send(request, headers_of(request, signature), request.timestamp))
+
+
+@pytest.mark.parametrize("entry", REFUSED, ids=lambda entry: entry["id"])
+def test_a_refused_vector_is_refused(send: Send, entry: dict[str, Any]) -> None:
+    response = send(sent(entry), entry["headers"], entry["now"])
+    assert assert_error(response, entry["status"])["error"] == entry["error"]
+    assert response.header("RateLimit") is None
+
+
+@pytest.mark.parametrize(
+    "entry", [entry for entry in REFUSED if entry["error"] == "unauthorized"], ids=lambda entry: entry["id"]
+)
+def test_a_refused_vector_has_no_other_mistake(send: Send, entry: dict[str, Any]) -> None:
+    corrected = replace(sent(entry), timestamp=entry["now"])
+    _canonical, signature = by_the_service(corrected, SECRET)
+    assert_accepted(send(corrected, headers_of(corrected, signature), entry["now"]))
