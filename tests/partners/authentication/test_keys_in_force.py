@@ -29,7 +29,6 @@ from tests.support.client import PartnerClient, Response, in_process
 from tests.support.documents import LONG, add_document, folder
 from tests.support.metrics import totals
 from tests.support.responses import assert_error
-from tests.support.watched import Watched, wait_until, watched
 from users.api import views
 from users.models import User, UserEvent
 
@@ -242,7 +241,6 @@ def test_a_write_whose_connection_was_lost_before_it_takes_effect_once(
 
 # A secret that no present encryption key decrypts is the service's fault, not the partner's: docs/operations.md
 
-LOST = "the secret of no key in force can be decrypted"
 OTHER_KEY = "tests-only-another-0123456789-abcdefghijklm"
 
 
@@ -285,31 +283,3 @@ def test_a_key_is_good_again_once_its_encryption_key_is_back(partner: Partner, s
     assert api.get("/v1/ping").status == 503
     settings.SECRETS_ENCRYPTION_KEYS = [*before, OTHER_KEY]
     assert api.get("/v1/ping").status == 200
-
-
-def test_readiness_warns_of_keys_in_force_alone_and_fails_where_all_are_lost(
-    committed_partner: Partner, tmp_path: Path
-) -> None:
-    # Those of other tests.
-    ApiKey.objects.filter(revoked_at=None).update(revoked_at=Now())
-    for _ in range(3):
-        factories.client_of(committed_partner, in_process)
-    lost = committed_partner.api_keys.order_by("pk")[:2]
-    committed_partner.api_keys.filter(pk__in=[key.pk for key in lost]).update(encrypted_secret="of a retired key")
-    committed_partner.api_keys.filter(pk=lost[0].pk).update(revoked_at=Now())
-    warnings = {"apiKeys": "keys in force whose secret cannot be decrypted: 1"}
-
-    def is_warned(service: Watched) -> bool:
-        response = service.monitored("/readyz")
-        body = response.json()
-        return (response.status, body["status"], body.get("warnings")) == (200, "ok", warnings)
-
-    with watched(tmp_path / "log") as service:
-        wait_until(lambda: is_warned(service))
-        committed_partner.api_keys.update(encrypted_secret="of a retired key")
-        # The last result counts for a minute.
-    with watched(tmp_path / "another log") as service:
-        wait_until(lambda: service.health()[1].get("apiKeys") == LOST)
-        assert service.monitored("/readyz").status == 503
-    # Other tests are not to be warned of it.
-    committed_partner.api_keys.filter(revoked_at=None).update(revoked_at=Now())
