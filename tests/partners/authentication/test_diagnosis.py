@@ -16,7 +16,7 @@ from partners.authentication import keys, signature_authentication, signatures
 from partners.authentication.signature_authentication import digest
 from partners.models import ApiKey, Mode, Partner
 from tests import factories
-from tests.partners.refusals.mistakes import (
+from tests.partners.authentication.mistakes import (
     BODY_TEXT,
     MISTAKES,
     REQUESTS,
