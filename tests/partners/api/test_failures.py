@@ -1,5 +1,7 @@
 """Responses to internal failures: contract, section 1."""
 
+from collections.abc import Callable
+from unittest.mock import Mock
 from uuid import uuid4
 
 import psycopg
@@ -10,44 +12,30 @@ from psycopg.pq.abc import PGresult
 from pytest_django.fixtures import Settings
 
 from core.database.pipeline import Pipeline
+from partners.api import middleware
+from partners.models import Partner
+from partners.monitoring import metrics
 from tests import factories
-from tests.support.client import PartnerClient
+from tests.support.client import PartnerClient, Response
 from tests.support.responses import assert_error
-from users.api import views
 from users.models import User
 
 
-@pytest.mark.parametrize("debug", [False, True], ids=["", "debug"])
-def test_an_exception_is_an_internal_error_without_details(
-    api: PartnerClient,
-    settings: Settings,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    *,
-    debug: bool,
-) -> None:
-    def crash(*_: object) -> None:
-        raise RuntimeError("Ada Byron lives at 100 King St W")
-
-    settings.DEBUG = debug
-    monkeypatch.setattr(views, "found", crash)
-    response = api.get("/v1/users/ada")
-    assert assert_error(response, 500)["error"] == "internal_error"
-    assert not any(told in response.body for told in (b"Ada", b"Runtime", b"profile", b".py"))
-    assert "builtins.RuntimeError" in caplog.text
-    assert "King St" not in caplog.text
+def crash(*_: object, **__: object) -> None:
+    raise OSError("no room for Ada Byron, 100 King St W")
 
 
 @pytest.mark.parametrize("debug", [False, True], ids=["", "debug"])
 @pytest.mark.parametrize(
     "place",
     [
+        "users.api.views.found",
         "partners.api.base.PartnerAPIView.initialize_request",
         "partners.api.base.PartnerAPIView.dispatch",
         "partners.api.middleware.get_resolver",
     ],
 )
-def test_a_crash_around_a_view_is_an_internal_error_too(
+def test_an_exception_is_an_internal_error_without_details(
     api: PartnerClient,
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
@@ -56,17 +44,14 @@ def test_a_crash_around_a_view_is_an_internal_error_too(
     *,
     debug: bool,
 ) -> None:
-    def crash(*_: object, **__: object) -> None:
-        raise OSError("no room for Ada Byron")
-
     settings.DEBUG = debug
     monkeypatch.setattr(place, crash)
-    response = api.get("/v1/ping")
+    response = api.get("/v1/users/ada")
     assert assert_error(response, 500)["error"] == "internal_error"
     assert response.header("Cache-Control") == "no-store"
-    assert b"Ada" not in response.body
+    assert not any(told in response.body for told in (b"Ada", b"OSError", b"profile", b".py"))
     assert "builtins.OSError" in caplog.text
-    assert "Ada" not in caplog.text
+    assert "King St" not in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -158,3 +143,67 @@ def test_an_error_that_postgresql_names_is_not_taken_for_a_lost_connection(
 @pytest.mark.parametrize("secret", [None, "another"], ids=["signed", "not signed"])
 def test_a_query_that_is_not_utf_8_is_a_bad_request(api: PartnerClient, target: str, secret: str | None) -> None:
     assert_error(api.get(f"{target}?cursor=%FF", secret=secret), 400)
+
+
+# Failures after the commit are logged and do not change a success into an error
+
+
+BREAK: dict[str, Callable[[pytest.MonkeyPatch], object]] = {
+    "metrics": lambda patch: patch.setattr(metrics, "count_request", crash),
+    "the log line": lambda patch: patch.setattr(middleware, "_log_and_count", crash),
+}
+REQUESTS: dict[str, tuple[int, Callable[[PartnerClient, str], Response]]] = {
+    "read": (200, lambda api, _: api.get("/v1/users/ada")),
+    "create": (201, lambda api, key: api.post("/v1/users", factories.user_body(externalId="bob"), key=key)),
+    "update": (200, lambda api, key: api.patch("/v1/users/ada", {"city": "Regina"}, key=key)),
+}
+
+
+@pytest.fixture
+def ada(create_user: Callable[..., Response]) -> None:
+    create_user(externalId="ada")
+
+
+@pytest.mark.usefixtures("ada")
+@pytest.mark.parametrize("break_it", BREAK.values(), ids=BREAK)
+@pytest.mark.parametrize(("status", "send"), REQUESTS.values(), ids=REQUESTS)
+def test_a_success_stays_one_and_the_failure_is_logged(
+    api: PartnerClient,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    status: int,
+    send: Callable[[PartnerClient, str], Response],
+    break_it: Callable[[pytest.MonkeyPatch], object],
+) -> None:
+    key = str(uuid4())
+    break_it(monkeypatch)
+    first = send(api, key)
+    assert (first.status, bool(first.header("X-Request-Id"))) == (status, True)
+    assert "builtins.OSError" in caplog.text
+    assert "Ada" not in caplog.text
+    again = send(api, key)
+    assert (again.status, again.body) == (status, first.body)
+
+
+@pytest.mark.usefixtures("ada")
+def test_a_write_succeeds_where_nothing_at_all_can_be_logged(
+    api: PartnerClient, partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = Mock(**{f"{level}.side_effect": OSError for level in ("info", "warning", "error", "exception")})
+    monkeypatch.setattr(metrics, "count_request", crash)
+    monkeypatch.setattr(middleware, "log", broken)
+    response = api.patch("/v1/users/ada", {"city": "Regina"})
+    assert response.status == 200
+    assert broken.info.called
+    assert broken.exception.called
+    assert User.objects.get(partner=partner).city == "Regina"
+
+
+@pytest.mark.usefixtures("ada")
+@pytest.mark.parametrize("break_it", BREAK.values(), ids=BREAK)
+def test_an_error_response_stays_the_same(
+    api: PartnerClient, monkeypatch: pytest.MonkeyPatch, break_it: Callable[[pytest.MonkeyPatch], object]
+) -> None:
+    break_it(monkeypatch)
+    assert api.get("/v1/users/nobody").status == 404
+    assert api.post("/v1/users", {}).status == 400

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -183,11 +184,8 @@ def test_after_24_hours_a_key_is_free_again(api: PartnerClient, age: timedelta, 
     assert (response.status, response.header(REPLAYED)) == (status, None)
     if status == 201:
         again = api.post("/v1/users", body, key=KEY)
-        assert (again.body, again.header("Location"), again.header(REPLAYED)) == (
-            response.body,
-            "/v1/users/bob",
-            "true",
-        )
+        assert (again.body, again.header(REPLAYED)) == (response.body, "true")
+        assert again.header("Location") == "/v1/users/bob"
 
 
 def test_the_window_begins_with_the_first_request(api: PartnerClient, ada: str) -> None:
@@ -215,12 +213,8 @@ def test_a_replay_precedes_the_look_for_the_user(api: PartnerClient, ada: str, m
 def test_a_replay_counts_against_the_rate_limit(api: PartnerClient, ada: str, partner: Partner) -> None:
     Partner.objects.filter(pk=partner.pk).update(rate_limit="3/hour")
     responses = [api.patch(ada, b"{}", key=KEY) for _ in range(4)]
-    assert [(response.status, remaining(response)) for response in responses] == [
-        (200, 2),
-        (200, 1),
-        (200, 0),
-        (429, 0),
-    ]
+    found = [(response.status, remaining(response)) for response in responses]
+    assert found == [(200, 2), (200, 1), (200, 0), (429, 0)]
 
 
 def test_a_replay_wants_the_media_type_too(api: PartnerClient, ada: str) -> None:
@@ -305,3 +299,57 @@ def test_a_signature_is_kept_with_the_time_it_was_signed_at(api: PartnerClient, 
 def test_an_update_with_a_key_uses_up_no_signature(api: PartnerClient, ada: str) -> None:
     api.patch(ada, b"{}", key=str(uuid4()))
     assert not UsedSignature.objects.exists()
+
+
+# GET /v1/idempotency-keys/{key} says whether a write has happened: contract, section 12
+
+
+PATH = f"/v1/idempotency-keys/{KEY}"
+
+
+def found(api: PartnerClient, path: str = PATH) -> dict[str, Any]:
+    """What is said of the key, but for its times: it expires a day after its write."""
+    body: dict[str, Any] = api.get(path).json()
+    completed, expires = (datetime.fromisoformat(body.pop(name)) for name in ("completedAt", "expiresAt"))
+    assert timedelta(hours=23, minutes=55) < expires - completed <= timedelta(hours=24)
+    return body
+
+
+def test_a_write_that_has_happened_is_found(api: PartnerClient) -> None:
+    api.post("/v1/users", factories.user_body(externalId="ada"), key=KEY)
+    assert found(api) == {"idempotencyKey": KEY, "method": "POST", "path": "/v1/users", "status": 201}
+
+
+def test_the_path_is_the_canonical_one(api: PartnerClient) -> None:
+    api.post("/v1/users", factories.user_body(externalId="Zoë & co"))
+    api.patch("/v1/users/Zo%c3%ab%20%26%20co", {"city": "Ottawa"}, key=KEY)
+    written = {"method": "PATCH", "path": "/v1/users/Zo%C3%AB%20%26%20co", "status": 200}
+    assert found(api, PATH.replace(KEY, KEY.upper())) == {"idempotencyKey": KEY, **written}
+
+
+def test_an_unused_key_is_not_found_and_stays_unused(api: PartnerClient) -> None:
+    assert_error(api.get(PATH), 404)
+    # Nor is that of a write that failed.
+    api.post("/v1/users", factories.user_body(email="nobody"), key=KEY)
+    assert_error(api.get(PATH), 404)
+    assert not IdempotencyRecord.objects.exists()
+    assert api.post("/v1/users", factories.user_body(), key=KEY).header("Idempotent-Replayed") is None
+
+
+def test_an_expired_key_is_not_found_and_keeps_its_record_until_it_is_used_again(api: PartnerClient) -> None:
+    api.post("/v1/users", factories.user_body(externalId="ada"), key=KEY)
+    IdempotencyRecord.objects.update(completed_at=F("completed_at") - timedelta(hours=25))
+    assert_error(api.get(PATH), 404)
+    assert IdempotencyRecord.objects.get().status == 201
+    api.patch("/v1/users/ada", {"city": "Ottawa"}, key=KEY)
+    assert found(api) == {"idempotencyKey": KEY, "method": "PATCH", "path": "/v1/users/ada", "status": 200}
+
+
+def test_another_partner_s_key_is_not_found(api: PartnerClient, other_api: PartnerClient) -> None:
+    api.post("/v1/users", factories.user_body(), key=KEY)
+    assert_error(other_api.get(PATH), 404)
+
+
+def test_a_key_that_is_no_uuid_is_refused(api: PartnerClient) -> None:
+    for text in ("1", KEY[:-1], KEY.replace("-", ""), f"{KEY}x"):
+        assert failing_fields(api.get(f"/v1/idempotency-keys/{text}")) == ["idempotencyKey"]

@@ -10,9 +10,11 @@ from uuid import UUID, uuid4
 import pytest
 from django.core.signals import request_finished, request_started
 from django.dispatch import Signal
+from django.http import BadHeaderError, HttpResponse
 from pytest_django.fixtures import Settings
 
 from partners.api.errors import BadRequestError
+from partners.api.response import JsonResponse
 from partners.api.views import IdempotencyKeyItem
 from partners.models import Partner
 from tests import factories
@@ -42,10 +44,6 @@ CREATE_CHECKS = [
 ]
 
 
-def ids(checks: list[Any]) -> list[str]:
-    return [check[0] for check in checks]
-
-
 def send_failing(api: PartnerClient, wrong: set[str], target: str, method: str, body: dict[str, Any]) -> Response:
     """A request that fails these checks, of those that do not depend on the endpoint."""
     if "body" in wrong:
@@ -68,30 +66,26 @@ def use_up_the_limit(api: PartnerClient) -> None:
     assert api.get("/v1/ping").status == 200
 
 
-@pytest.mark.parametrize(("check", "status", "fields"), UPDATE_CHECKS, ids=ids(UPDATE_CHECKS))
-def test_of_the_checks_that_an_update_fails_the_first_answers(
-    api: PartnerClient, create_user: Callable[..., Response], check: str, status: int, fields: list[str] | None
+@pytest.mark.parametrize(
+    ("method", "checks"),
+    [
+        pytest.param(method, checks[number:], id=f"{method} {checks[number][0]}")
+        for method, checks in (("PATCH", UPDATE_CHECKS), ("POST", CREATE_CHECKS))
+        for number in range(len(checks))
+    ],
+)
+def test_of_the_checks_that_a_write_fails_the_first_answers(
+    api: PartnerClient, create_user: Callable[..., Response], method: str, checks: list[Any]
 ) -> None:
     create_user(externalId="ada")
-    names = ids(UPDATE_CHECKS)
-    wrong = set(names[names.index(check) :])
+    wrong = {name for name, *_ in checks}
     if "rate limit" in wrong:
         use_up_the_limit(api)
     external_id = "%07" if "externalId in the path" in wrong else "bob" if "existence" in wrong else "ada"
-    response = send_failing(api, wrong, f"/v1/users/{external_id}", "PATCH", {})
-    assert (failing_fields(response, status) if "fieldErrors" in assert_error(response, status) else None) == fields
-
-
-@pytest.mark.parametrize(("check", "status", "fields"), CREATE_CHECKS, ids=ids(CREATE_CHECKS))
-def test_of_the_checks_that_a_create_fails_the_first_answers(
-    api: PartnerClient, create_user: Callable[..., Response], check: str, status: int, fields: list[str] | None
-) -> None:
-    create_user(externalId="ada")
-    names = ids(CREATE_CHECKS)
-    wrong = set(names[names.index(check) :])
-    if "rate limit" in wrong:
-        use_up_the_limit(api)
-    response = send_failing(api, wrong, "/v1/users", "POST", factories.user_body(externalId="ada"))
+    target = f"/v1/users/{external_id}" if method == "PATCH" else "/v1/users"
+    body = {} if method == "PATCH" else factories.user_body(externalId="ada")
+    response = send_failing(api, wrong, target, method, body)
+    _name, status, fields = checks[0]
     assert (failing_fields(response, status) if "fieldErrors" in assert_error(response, status) else None) == fields
 
 
@@ -202,3 +196,34 @@ def test_a_refused_request_is_not_kept() -> None:
     del request
     gc.collect()
     assert kept() is None
+
+
+# JsonResponse behaves like Django's HttpResponse
+
+
+HEADERS = {"Content-Type": "application/json", "Content-Length": "2", "Location": "/v1/users/a"}
+
+
+def test_it_has_the_attributes_of_django_s_response() -> None:
+    django_s = HttpResponse(b"{}", status=201, headers=HEADERS)
+    ours = JsonResponse(201, b"{}", {"Location": "/v1/users/a"})
+    assert vars(ours).keys() == vars(django_s).keys()
+    for name in vars(django_s).keys() - {"headers", "cookies"}:
+        assert vars(ours)[name] == vars(django_s)[name], name
+    assert type(ours.cookies) is type(django_s.cookies)
+    assert vars(ours.headers).keys() == vars(django_s.headers).keys()
+    assert dict(ours.headers._store) == dict(django_s.headers._store)
+    assert (ours.serialize(), ours.content, ours.reason_phrase) == (
+        django_s.serialize(),
+        django_s.content,
+        django_s.reason_phrase,
+    )
+    assert list(ours.items()) == list(django_s.items())
+    assert ours.charset == django_s.charset
+
+
+@pytest.mark.parametrize("value", ["a\nb", "a\rb"])
+def test_no_header_holds_a_line_end(value: str) -> None:
+    response = JsonResponse(200, b"{}")
+    with pytest.raises(BadHeaderError):
+        response["X"] = value
