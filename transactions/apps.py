@@ -10,4 +10,5 @@ class TransactionsConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the check of the storage, and the risk flags."""
-        from transactions import checks, risk_flags  # noqa: F401, PLC0415 - they register them
+        from transactions import risk_flags  # noqa: F401, PLC0415 - they register them
+        from transactions.documents import folder  # noqa: F401, PLC0415

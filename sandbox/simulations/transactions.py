@@ -3,6 +3,7 @@
 import io
 
 import structlog
+from django.db.models.expressions import RawSQL
 from django.http import HttpResponse
 from orjson import Fragment
 
@@ -10,13 +11,10 @@ from partners.api.errors import UnavailableError
 from partners.api.request import PartnerRequest
 from sandbox.simulations.conversions import simulate_conversions
 from sandbox.simulations.status import SandboxUserView
-from transactions.api.serializers import (
-    SimulatedConversionsSerializer,
-    SimulatedDocumentSerializer,
-)
+from transactions.api.serializers import SimulatedConversionsSerializer, SimulatedDocumentSerializer
 from transactions.documents.file_types import pdf
 from transactions.documents.publishing import StorageError, discard, publish
-from transactions.queries import document_item
+from transactions.models import Document
 
 log = structlog.get_logger("sandbox.simulations.transactions")
 
@@ -55,7 +53,8 @@ class SimulatedDocuments(SandboxUserView):
                         title=body["title"],
                         content_type="application/pdf",
                     )
-                    claim.respond(201, Fragment(document_item(document)))
+                    rows = Document.objects.filter(pk=document.pk)
+                    claim.respond(201, Fragment(rows.values_list(RawSQL(Document.wire, ()), flat=True).get()))  # noqa: S611
         except StorageError:
             log.exception("document could not be stored")
             raise UnavailableError from None

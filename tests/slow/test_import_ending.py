@@ -32,8 +32,7 @@ from tests.transactions.imports.running import (
     wait_until_held_up,
     write,
 )
-from transactions.imports import conversions
-from transactions.management import importing
+from transactions import imports, management
 from transactions.management.commands import import_conversions
 from transactions.models import IMPORT_ENDED, Conversion
 
@@ -66,7 +65,7 @@ def test_an_import_outlives_lost_connections_and_counts_each_line_once(
     tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     in_batches(monkeypatch, 10)
-    monkeypatch.setattr(importing, "RETRY_PAUSES", (0.01,) * len(importing.RETRY_PAUSES))
+    monkeypatch.setattr(management, "RETRY_PAUSES", (0.01,) * len(management.RETRY_PAUSES))
     file = write(tmp_path / "f", *(line(n) for n in range(15)))
     with held_up(committed_partner, "cv-7") as first, held_up(committed_partner, "cv-10") as second:
 
@@ -102,8 +101,8 @@ def lose_the_server(*_: Any, **__: Any) -> None:
 def failing_after_the_first(monkeypatch: pytest.MonkeyPatch, failure: Callable[..., None]) -> None:
     """Batches of two lines, of which the first is stored."""
     in_batches(monkeypatch, 2)
-    monkeypatch.setattr(importing, "RETRY_PAUSES", (0.01, 0.01))
-    stores = iter([conversions.store])
+    monkeypatch.setattr(management, "RETRY_PAUSES", (0.01, 0.01))
+    stores = iter([imports.store])
 
     def store(*args: Any, **options: Any) -> Any:
         return next(stores, failure)(*args, **options)
@@ -125,7 +124,7 @@ def test_an_unreachable_database_ends_the_import_with_its_counts(
     counts = "(2 imported, 0 unchanged, 0 rejected)"
     assert (result.status, result.reason) == (1, f"{UNREACHABLE} The last line processed is 2 {counts}. {AGAIN}")
     assert last_counts()["imported"] == len(stored(committed_partner)) == 2
-    monkeypatch.setattr(import_conversions, "store", conversions.store)
+    monkeypatch.setattr(import_conversions, "store", imports.store)
     assert Result(file).counts == (5, 2, 0)
 
 

@@ -17,7 +17,7 @@ from tests.conftest import database_url
 from tests.factories import NOON
 from tests.support.staff import client_as
 from tests.transactions.imports.running import Line, wait_until_held_up
-from transactions.imports.conversions import parse_conversion, store
+from transactions.imports import parse_conversion, store
 from transactions.models import Conversion
 from transactions.risk_flags import Threshold
 from users.decisions.decision_basis import snapshot_for

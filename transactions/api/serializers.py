@@ -6,7 +6,7 @@ from rest_framework import serializers
 from rest_framework.fields import empty
 
 from partners.api.serializers import ChoiceField, ItemsField, RuleField, StrictSerializer, TextField
-from transactions.imports import lines
+from transactions import imports
 from transactions.models import TITLE_LENGTH, DocumentType
 
 # A simulated import has at most so many items.
@@ -14,7 +14,7 @@ MAX_ITEMS = 100
 
 
 class LineField(RuleField):
-    """A value under the rule of an import's line (transactions/imports/lines.py)."""
+    """A value under the rule of an import's line (transactions/imports.py)."""
 
     def run_validation(self, data: Any = empty) -> Any:
         """Apply the rule to null too; DRF would not."""
@@ -22,7 +22,7 @@ class LineField(RuleField):
             return super().run_validation(data)
         try:
             return self.rule(data)
-        except lines.LineError as error:
+        except imports.LineError as error:
             message = f"{error.problem[:1].upper()}{error.problem[1:]}."
             raise serializers.ValidationError(message, error.code) from None
 
@@ -30,20 +30,20 @@ class LineField(RuleField):
 class SimulatedMoneySerializer(StrictSerializer[Any]):
     """An amount in a currency, to be recorded."""
 
-    not_an_object = f"M{lines.NOT_A_SIDE[1:]}."
+    not_an_object = f"M{imports.NOT_A_SIDE[1:]}."
 
-    currency = LineField(lines.text_rule(lines.CURRENCY))
-    amount = LineField(lines.text_rule(lines.DECIMAL))
+    currency = LineField(imports.text_rule(imports.CURRENCY))
+    amount = LineField(imports.text_rule(imports.DECIMAL))
 
 
 class SimulatedConversionSerializer(StrictSerializer[Any]):
     """A conversion to be recorded."""
 
-    conversionId = LineField(lines.text_rule(lines.CONVERSION_ID), required=False)
-    createdAt = LineField(lines.created_at_of, required=False)
+    conversionId = LineField(imports.text_rule(imports.CONVERSION_ID), required=False)
+    createdAt = LineField(imports.created_at_of, required=False)
     from_ = SimulatedMoneySerializer(error_messages={"null": SimulatedMoneySerializer.not_an_object})
     to = SimulatedMoneySerializer(error_messages={"null": SimulatedMoneySerializer.not_an_object})
-    rate = LineField(lines.rate_of)
+    rate = LineField(imports.rate_of)
 
     def get_fields(self) -> dict[str, Any]:
         """The declared fields, `from_` under its name on the wire."""

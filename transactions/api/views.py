@@ -1,6 +1,7 @@
 """A user's conversions and documents: contract, sections 6, 7 and 9."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
@@ -15,17 +16,27 @@ from partners.api.lists import KeysetList, Page
 from partners.api.pagination import CursorFormat, KeysetPagination
 from partners.api.request import PartnerRequest
 from transactions.documents.downloads import DocumentError, DocumentProblem, record_download, respond
-from transactions.models import Document
-from transactions.queries import CONVERSIONS, DOCUMENTS
+from transactions.models import Conversion, Document
 from users import queries
 from users.api.views import check_external_id, external_id_errors, found
 from users.queries import UserSummary
 
 DOCUMENT_NOT_FOUND = "Document not found."
-
-
 CURSOR = CursorFormat(19)
 MAX_TIEBREAK = 2**63 - 1
+
+_OF_USER: dict[str, Any] = {
+    "owner": "SELECT id FROM users_user WHERE partner_id = %s AND external_id = %s",
+    "of_owner": "user_id = owner.id",
+    "key": {"created_at": "timestamptz", "tiebreak": "bigint"},
+    "shows": "owner.id::text",
+}
+_NOT_WITHDRAWN = """NOT EXISTS (SELECT FROM transactions_documentwithdrawal AS withdrawal
+                                 WHERE withdrawal.document_id = transactions_document.id)"""
+CONVERSIONS = KeysetList(table="transactions_conversion", item=Conversion.wire, **_OF_USER)
+# Staff see all of them, the partner those that were not withdrawn.
+PUBLISHED_DOCUMENTS = KeysetList(table="transactions_document", item=Document.wire, **_OF_USER)
+DOCUMENTS = replace(PUBLISHED_DOCUMENTS, is_listed=_NOT_WITHDRAWN)
 
 
 class CursorPagination(KeysetPagination):

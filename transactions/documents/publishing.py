@@ -4,12 +4,13 @@ First the file is stored, then the row: no row is ever without its file. A proce
 a file without a row, which nobody can see. The files of erased users go after the commit.
 """
 
+import codecs
 import errno
 import hashlib
 import uuid
 from collections.abc import Iterator
 from datetime import datetime
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, NoReturn
 from uuid import UUID
 
 import structlog
@@ -24,7 +25,7 @@ from core.formats.json_rules import text
 from core.refusals import RefusedError
 from staff.models import Staff
 from transactions.documents.downloads import CHUNK_BYTES, STORAGE
-from transactions.documents.file_types import EXTENSIONS, ContentCheck
+from transactions.documents.file_types import CSV, EXTENSIONS, NAMES, PDF, SIGNATURES
 from transactions.models import (
     TITLE_LENGTH,
     WITHDRAWAL_REASON_LENGTH,
@@ -33,12 +34,15 @@ from transactions.models import (
     DocumentWithdrawal,
     ErasedFile,
 )
-from users.decisions.compliance import PERMISSION
+from users.decisions.compliance import DECIDE
 from users.models import User
+from users.refusals import require_permission
 
 log = structlog.get_logger("transactions.documents.publishing")
 
 MAX_BYTES = 100 * 1024 * 1024
+# Line breaks may follow the end of a PDF.
+TAIL_BYTES = 1024
 
 _FULL = "The storage of documents is full."
 _UNUSABLE = "The storage of documents cannot be used: see DOCUMENT_STORAGE_URL."
@@ -119,14 +123,8 @@ def digest_of(source: BinaryIO, content_type: str) -> bytes:
     checked = _CheckedSource(source, content_type)
     for _chunk in checked.chunks():
         pass
-    _require_whole(checked)
+    checked.finish()
     return checked.digest.digest()
-
-
-def _require_whole(source: "_CheckedSource") -> None:
-    if not source.size:
-        raise ValidationError("The file is empty.")
-    source.check.finish()
 
 
 def _store(document: Document, source: "_CheckedSource") -> None:
@@ -135,7 +133,7 @@ def _store(document: Document, source: "_CheckedSource") -> None:
         document.storage_name = storages[STORAGE].save(document.storage_name, source)  # type: ignore[arg-type]
     except OSError as error:
         raise StorageError(_FULL if error.errno in {errno.ENOSPC, errno.EDQUOT} else _UNUSABLE) from error
-    _require_whole(source)
+    source.finish()
     document.size_bytes, document.sha256 = source.size, source.digest.digest()
 
 
@@ -154,15 +152,19 @@ def discard(document: Document, error: BaseException | None = None) -> None:
 
 
 class _CheckedSource:
-    """A file as storages read it, once; it is counted, hashed and checked at the same time."""
+    """A file as storages read it, once; it is counted, hashed and checked at the same time.
+
+    What was published by mistake cannot be changed any more: the content must be of its type, if that has a form.
+    """
 
     closed = False
 
     def __init__(self, source: BinaryIO, content_type: str) -> None:
-        self._source = source
-        self.check = ContentCheck(content_type)
+        self._source, self._content_type = source, content_type
         self.size = 0
         self.digest = hashlib.sha256()
+        self._head = self._tail = b""
+        self._decoder = codecs.getincrementaldecoder("utf-8")() if content_type == CSV else None
 
     def read(self, size: int = -1) -> bytes:
         try:
@@ -173,8 +175,29 @@ class _CheckedSource:
         if self.size > MAX_BYTES:
             raise ValidationError(f"The file is larger than {MAX_BYTES // 1024**2} MiB.")
         self.digest.update(chunk)
-        self.check.feed(chunk)
+        self._head = self._head or chunk[:TAIL_BYTES]
+        self._tail = (self._tail + chunk)[-TAIL_BYTES:]
+        if not self._is_text(chunk):
+            self._refuse()
         return chunk
+
+    def finish(self) -> None:
+        """Raise ValidationError unless the whole content fits."""
+        if not self.size:
+            raise ValidationError("The file is empty.")
+        is_whole = self._content_type != PDF or self._tail.rstrip(b"\r\n").endswith(b"%%EOF")
+        is_signed = self._head.startswith(SIGNATURES.get(self._content_type, b""))
+        if not (is_signed and is_whole and self._is_text(b"", final=True)):
+            self._refuse()
+
+    def _is_text(self, chunk: bytes, *, final: bool = False) -> bool:
+        try:
+            return not self._decoder or "\0" not in self._decoder.decode(chunk, final)
+        except UnicodeDecodeError:
+            return False
+
+    def _refuse(self) -> NoReturn:
+        raise ValidationError(f"The file is not a {NAMES[self._content_type]}, as its name or content type says.")
 
     def chunks(self, chunk_size: int | None = None) -> Iterator[bytes]:
         while chunk := self.read(chunk_size or CHUNK_BYTES):
@@ -207,10 +230,7 @@ def withdraw(*, document: Document, by: Staff, reason: str, source: str) -> Docu
         reason = text(reason, shortest=1, longest=WITHDRAWAL_REASON_LENGTH)
     except ValidationError as error:
         raise ValidationError(f"reason: {error.message}") from None
-    if not by.has_perm(PERMISSION):
-        raise RefusedError(
-            f"{by.get_username()} may not withdraw documents: the account is not active or may not decide."
-        )
+    require_permission(by, DECIDE)
     try:
         with transaction.atomic():
             history_context.set_context(staff=by.get_username(), source=source)

@@ -19,10 +19,10 @@ from sandbox.faults import Fault
 from sandbox.serializers import MAX_HOURS
 from tests.support import drift
 from tests.support.client import in_process
+from transactions import imports
 from transactions.api.serializers import MAX_ITEMS
 from transactions.api.views import CURSOR
 from transactions.documents import file_types
-from transactions.imports import lines
 from transactions.models import DocumentType
 from users.api.serializers import CREATE
 from users.models import RequirementCode, RequirementState, Status, User
@@ -209,11 +209,11 @@ AS_IN_CODE = {
     "limit": (PARAMETERS["limit"]["schema"]["maximum"], MAX_LIMIT),
     "default limit": (PARAMETERS["limit"]["schema"]["default"], DEFAULT_LIMIT),
     "cursor": (PARAMETERS["cursor"]["schema"]["pattern"], CURSOR.pattern),
-    "amount": (SCHEMAS["Money"]["properties"]["amount"]["pattern"], f"^{lines.DECIMAL.pattern.pattern}$"),
-    "currency": (SCHEMAS["Money"]["properties"]["currency"]["pattern"], f"^{lines.CURRENCY.pattern.pattern}$"),
+    "amount": (SCHEMAS["Money"]["properties"]["amount"]["pattern"], f"^{imports.DECIMAL.pattern.pattern}$"),
+    "currency": (SCHEMAS["Money"]["properties"]["currency"]["pattern"], f"^{imports.CURRENCY.pattern.pattern}$"),
     "conversionId": (
         SCHEMAS["Conversion"]["properties"]["conversionId"]["pattern"],
-        f"^{lines.CONVERSION_ID.pattern.pattern}$",
+        f"^{imports.CONVERSION_ID.pattern.pattern}$",
     ),
     "idempotency key": (PARAMETERS["Idempotency-Key"]["schema"]["pattern"], f"^{forms.UUID_PATTERN}$"),
     "fields": (list(NEW["properties"]), list(CREATE.fields)),

@@ -16,9 +16,9 @@ from partners.models import Partner
 from tests import factories
 from tests.support.commands import outcome, run
 from tests.support.documents import folder, stored_at
+from transactions import management
 from transactions.documents.downloads import STORAGE
 from transactions.documents.publishing import publish, withdraw
-from transactions.management import importing
 from transactions.models import Document
 from users.models import User
 
@@ -163,7 +163,7 @@ def test_a_run_outlives_a_lost_connection(line: Make, manifest: Write, monkeypat
             raise OperationalError("gone")
         return document
 
-    monkeypatch.setattr(importing, "RETRY_PAUSES", (0.01,))
+    monkeypatch.setattr(management, "RETRY_PAUSES", (0.01,))
     monkeypatch.setattr("transactions.management.commands.publish_documents.publish", lose_the_answer)
     # The first was committed, and the process does not know.
     counts = {"published": 1, "unchanged": 1, "rejected": 0}

@@ -21,7 +21,7 @@ from tests.support.commands import run
 from tests.support.erasing import approve_erasure, erase
 from tests.support.locks import wait_for_sessions
 from tests.transactions.imports.running import Line, Result, stored, write
-from transactions.imports import conversions
+from transactions import imports
 from transactions.models import Document
 from users.models import Erasure, User
 
@@ -68,7 +68,7 @@ def test_lines_of_an_import_are_rejected_and_the_others_imported(
     with being_erased(payer):
         result = Result(file, "--rejects", str(rejects))
     assert (result.counts, result.status) == ((2, 0, 2), 1)
-    assert result.errors == [f"line {number}: {conversions.UNKNOWN_USER}" for number in (1, 3)]
+    assert result.errors == [f"line {number}: {imports.UNKNOWN_USER}" for number in (1, 3)]
     assert stored(committed_partner) == {"cv-2", "cv-4"}
     assert [json.loads(one) for one in rejects.read_bytes().splitlines()[1::2]] == [lines[0], lines[2]]
 

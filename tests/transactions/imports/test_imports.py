@@ -27,8 +27,7 @@ from tests.transactions.imports.running import (
     wait_until_held_up,
     write,
 )
-from transactions.imports import conversions
-from transactions.management import importing
+from transactions import imports, management
 from transactions.management.commands import import_conversions
 from transactions.models import Conversion
 from users.models import Status, User
@@ -88,7 +87,7 @@ def test_other_content_under_a_known_conversion_id_is_rejected(
     Result(write(tmp_path / "f", line(1)))
     result = Result(write(tmp_path / "f", line(1, **change), line(2)))
     assert (result.counts, result.status) == ((1, 0, 1), 1)
-    assert result.errors == [f"line 1: {conversions.OTHER_CONTENT}"]
+    assert result.errors == [f"line 1: {imports.OTHER_CONTENT}"]
 
 
 @pytest.mark.parametrize(
@@ -106,9 +105,9 @@ def test_other_content_under_a_known_conversion_id_is_rejected(
         (b"\xef\xbb\xbf{}", "not a JSON object"),
         ({"type": "transfer"}, "type must be conversion"),
         ({"type": None}, "type must be conversion"),
-        ({"partner": "nobody-here"}, conversions.UNKNOWN_PARTNER),
+        ({"partner": "nobody-here"}, imports.UNKNOWN_PARTNER),
         ({"partner": "a\x00b"}, "partner must be"),
-        ({"externalId": "stranger"}, conversions.UNKNOWN_USER),
+        ({"externalId": "stranger"}, imports.UNKNOWN_USER),
         ({"externalId": "a\x00b"}, "externalId: "),
         ({"externalId": "\ud800"}, "externalId: Must not contain"),
         ({"externalId": 7}, "externalId: "),
@@ -188,7 +187,7 @@ def test_rejected_lines_are_reported_in_their_order(
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, line: Line, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "MAX_BATCH_BYTES", 100_000)
+    monkeypatch.setattr(management, "MAX_BATCH_BYTES", 100_000)
     (tmp_path / "f").write_bytes(ndjson(line(1)) + (b"{" + b"x" * 10_000 + b"\n") * 2000 + b"{" * 20_000_000)
     tracemalloc.start()
     with (tmp_path / "errors").open("w") as errors:
@@ -203,7 +202,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, line: Line, monkeypa
 
 def test_lines_of_one_file_with_the_same_conversion_id_are_compared(tmp_path: Path, line: Line) -> None:
     result = Result(write(tmp_path / "f", line(1), line(1), line(1, rate="9"), line(2)))
-    assert (result.counts, result.errors) == ((2, 1, 1), [f"line 3: {conversions.OTHER_CONTENT}"])
+    assert (result.counts, result.errors) == ((2, 1, 1), [f"line 3: {imports.OTHER_CONTENT}"])
 
 
 def test_an_external_id_with_a_backslash_is_found(tmp_path: Path, line: Line, committed_partner: Partner) -> None:
@@ -217,7 +216,7 @@ def test_rejected_lines_are_written_unchanged_below_their_reasons(tmp_path: Path
     stranger, zero = line(2, externalId="stranger"), line(3, rate="0")
     Result(write(tmp_path / "f", line(1), stranger, zero, b"garbage"), "--rejects", str(rejects))
     assert rejects.read_text().splitlines() == [
-        f"# Rejected, line 2: {conversions.UNKNOWN_USER}",
+        f"# Rejected, line 2: {imports.UNKNOWN_USER}",
         json.dumps(stranger),
         "# Rejected, line 3: rate must be more than zero",
         json.dumps(zero),
@@ -288,7 +287,7 @@ def test_rejects_that_cannot_be_written_end_the_import_with_one_line(
     tmp_path: Path, line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with Path("/dev/full").open("wb", buffering=0) as full:
-        monkeypatch.setattr(importing, "_create", lambda *_: full)
+        monkeypatch.setattr(management, "_create", lambda *_: full)
         result = Result(write(tmp_path / "f", line(1), line(2, rate="0")), "--rejects", "full")
     ended = "The last line processed is 2 (1 imported, 0 unchanged, 1 rejected)."
     assert result.status == 1
@@ -308,4 +307,4 @@ def test_a_line_that_contradicts_one_of_its_batch_is_compared_with_what_is_store
     lines = [line(1, externalId="stranger"), line(1), line(1, externalId="stranger"), line(1)]
     result = Result(write(tmp_path / "f", *lines))
     assert result.counts == (1, 1, 2)
-    assert result.errors == [f"line 1: {conversions.UNKNOWN_USER}", f"line 3: {conversions.UNKNOWN_USER}"]
+    assert result.errors == [f"line 1: {imports.UNKNOWN_USER}", f"line 3: {imports.UNKNOWN_USER}"]

@@ -1,9 +1,8 @@
 from collections.abc import Sequence
 
 from core.management.arguments import DRY_RUN
-from transactions.imports.conversions import parse_conversion, store
-from transactions.imports.lines import LineError
-from transactions.management.importing import REJECTS, LinesCommand, lines_file
+from transactions.imports import LineError, parse_conversion, store
+from transactions.management import REJECTS, LinesCommand, lines_file
 
 
 class Command(LinesCommand):

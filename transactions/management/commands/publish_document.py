@@ -10,7 +10,7 @@ from core.management.base import Outcome, ServiceCommand, standard_input
 from staff.models import Staff
 from transactions.documents.file_types import EXTENSIONS, UNKNOWN, content_type_of
 from transactions.documents.publishing import Replacement, UnreadableError, find_document, publish
-from transactions.imports.lines import LineError, created_at_of
+from transactions.imports import LineError, created_at_of
 from transactions.models import Document, DocumentType
 from users.management import USER, by
 

@@ -12,9 +12,17 @@ from core.refusals import RefusedError
 from partners.models import Partner
 from transactions.documents.file_types import content_type_of
 from transactions.documents.publishing import StorageError, UnreadableError, digest_of, publish
-from transactions.imports.conversions import UNKNOWN_PARTNER, UNKNOWN_USER
-from transactions.imports.lines import LineError, created_at_of, external_id_of, json_rule, parse_record, slug_of
-from transactions.management.importing import REJECTS, LinesCommand, lines_file
+from transactions.imports import (
+    UNKNOWN_PARTNER,
+    UNKNOWN_USER,
+    LineError,
+    created_at_of,
+    external_id_of,
+    json_rule,
+    parse_record,
+    slug_of,
+)
+from transactions.management import REJECTS, LinesCommand, lines_file
 from transactions.models import TITLE_LENGTH, Document, DocumentType
 from users.models import User
 

@@ -1,1 +1,0 @@
-"""Imports: lines of NDJSON, and the conversions that they bring."""
