@@ -1,17 +1,18 @@
 """The database's constraints and triggers, tried in SQL under the serving role."""
 
-from collections.abc import Callable
+import secrets
+from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, connection, connections, transaction
 from django.db.utils import IntegrityError, ProgrammingError
 
+from core.database import serving_role
 from events.models import WebhookEndpoint
 from partners.models import Mode, Partner
 from tests import factories
-from tests.support.client import Response
 from tests.support.events import place_events
 from users.models import User, UserEvent
 
@@ -32,10 +33,15 @@ def run(statement: str, *parameters: Any) -> None:
         cursor.execute(statement, parameters)
 
 
-@pytest.fixture
-def user(create_user: Callable[..., Response], partner: Partner) -> User:
-    create_user()
-    return User.objects.get(partner=partner)
+def insert(table: str, values: Mapping[str, Any]) -> None:
+    names, marks = ", ".join(values), ", ".join(["%s"] * len(values))
+    run(f"INSERT INTO {table} ({names}) VALUES ({marks})", *values.values())
+
+
+def move(user: User, to_status: str, *, from_status: str = "pendingCompliance", **values: Any) -> None:
+    """Insert a status change with these values."""
+    move = {"user_id": user.pk, "from_status": from_status, "to_status": to_status, "reason": "why"}
+    insert("users_statuschange", move | {"by_id": factories.StaffFactory.create().pk} | values)
 
 
 @pytest.mark.parametrize("switch", SWITCHES.values(), ids=SWITCHES)
@@ -92,67 +98,51 @@ def test_every_change_is_in_the_history_whatever_the_session_sets(switch: str, u
     assert list(UserEvent.objects.filter(pgh_obj=user).values_list("city", flat=True)) == ["Toronto", "Elsewhere"]
 
 
-def test_a_status_change_must_begin_where_the_user_is(user: User) -> None:
-    staff = factories.StaffFactory.create()
-    with pytest.raises(IntegrityError, match="not in the status"):
-        run(
-            "INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason)"
-            " VALUES (%s, 'active', 'closed', %s, 'why')",
-            user.pk,
-            staff.pk,
-        )
+@pytest.mark.parametrize(
+    ("start", "end", "said"),
+    [
+        ("active", "closed", "not in the status"),
+        ("pendingCompliance", "closed", "does not move between"),
+        ("pendingCompliance", "suspended", "does not move between"),
+        ("pendingCompliance", "pendingCompliance", "does not move between"),
+    ],
+)
+def test_a_status_change_begins_where_the_user_is_and_moves_as_the_contract_allows(
+    user: User, start: str, end: str, said: str
+) -> None:
+    with pytest.raises(IntegrityError, match=said):
+        move(user, end, from_status=start)
 
 
-@pytest.mark.parametrize("status", ["closed", "suspended", "pendingCompliance"])
-def test_a_status_change_moves_only_as_the_contract_allows(user: User, status: str) -> None:
-    staff = factories.StaffFactory.create()
-    with pytest.raises(IntegrityError, match="does not move between"):
-        run(
-            "INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason)"
-            " VALUES (%s, 'pendingCompliance', %s, %s, 'why')",
-            user.pk,
-            status,
-            staff.pk,
-        )
-
-
-def test_a_conversion_belongs_to_its_users_own_partner(user: User) -> None:
-    stranger = factories.PartnerFactory.create()
-    with pytest.raises(IntegrityError, match="conversion_user_of_partner"):
-        factories.ConversionFactory.create(user=user, partner=stranger)
+@pytest.mark.parametrize("reason", ["", " \t\n"])
+def test_a_decision_has_a_reason_that_is_not_blank(user: User, reason: str) -> None:
+    with pytest.raises(DatabaseError, match="status_change_reason_given"):
+        move(user, "active", reason=reason)
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("model_factory", [factories.ConversionFactory, factories.DocumentFactory])
 @pytest.mark.parametrize("mode", Mode)
-def test_a_row_of_a_user_is_of_its_users_mode(model_factory: Any, mode: Mode) -> None:
+def test_a_row_of_a_user_is_of_its_users_partner_and_mode(model_factory: Any, mode: Mode) -> None:
     user = factories.UserFactory.create(partner__mode=mode)
-    with pytest.raises(IntegrityError, match="user_of_partner"):
-        model_factory.create(user=user, is_sandbox=not user.is_sandbox)
+    for other in ({"is_sandbox": not user.is_sandbox}, {"partner": factories.PartnerFactory.create(mode=mode)}):
+        with pytest.raises(IntegrityError, match="user_of_partner"), transaction.atomic():
+            model_factory.create(user=user, **other)
 
 
-def test_a_status_change_is_of_its_users_mode_whatever_is_inserted(user: User) -> None:
-    staff = factories.StaffFactory.create()
-    run(
-        "INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason, is_sandbox)"
-        " VALUES (%s, 'pendingCompliance', 'active', %s, 'why', true)",
-        user.pk,
-        staff.pk,
-    )
-    assert not user.status_changes.get().is_sandbox
-
-
-def test_a_status_change_cannot_be_dated_back_and_moves_the_user(user: User) -> None:
-    staff = factories.StaffFactory.create()
-    run(
-        "INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason, created_at)"
-        " VALUES (%s, 'pendingCompliance', 'active', %s, 'why', '2020-01-01')",
-        user.pk,
-        staff.pk,
-    )
+def test_a_status_change_has_the_users_mode_and_the_time_of_its_insert_and_moves_the_user(user: User) -> None:
+    move(user, "active", is_sandbox=True, created_at="2020-01-01")
     user.refresh_from_db()
     change = user.status_changes.get()
-    assert (user.status, change.created_at.year > 2020) == ("active", True)
+    assert (user.status, change.is_sandbox, change.created_at.year > 2020) == ("active", False, True)
+
+
+def assert_refused(table: str, factory: Any, user: User, value: dict[str, object], **columns: object) -> None:
+    """A row of the factory's columns with this value is outside the contract."""
+    values = factories.columns_of(factory, user=user) | columns
+    del values["user"], values["partner"]
+    with pytest.raises(IntegrityError, match="violates check constraint"):
+        insert(table, values | {"user_id": user.pk, "partner_id": user.partner_id} | value)
 
 
 @pytest.mark.parametrize(
@@ -174,12 +164,8 @@ def test_a_status_change_cannot_be_dated_back_and_moves_the_user(user: User) -> 
     ],
 )
 def test_a_conversion_outside_the_contract_is_refused(user: User, column: str, value: str) -> None:
-    columns = factories.columns_of(factories.ConversionFactory, user=user)
-    values = columns | {"partner": user.partner_id, "user": user.pk, "conversion_id": "cv-1"} | {column: value}
-    names = ", ".join(f"{name}_id" if name in {"partner", "user"} else name for name in values)
-    marks = ", ".join(["%s"] * len(values))
-    with pytest.raises(IntegrityError, match="violates check constraint"):
-        run(f"INSERT INTO transactions_conversion ({names}) VALUES ({marks})", *values.values())
+    conversion = factories.ConversionFactory
+    assert_refused("transactions_conversion", conversion, user, {column: value}, conversion_id="cv-1")
 
 
 @pytest.mark.parametrize("born", ["infinity", "-infinity", "10000-01-01", "1899-12-31"])
@@ -192,12 +178,6 @@ def test_one_conversion_id_is_there_once_for_a_partner(user: User) -> None:
     factories.ConversionFactory.create(user=user, conversion_id="cv-1")
     with pytest.raises(IntegrityError, match="conversion_partner_id"):
         factories.ConversionFactory.create(user=user, conversion_id="cv-1")
-
-
-def test_a_document_belongs_to_its_users_own_partner(user: User) -> None:
-    stranger = factories.PartnerFactory.create()
-    with pytest.raises(IntegrityError, match="document_user_of_partner"):
-        factories.DocumentFactory.create(user=user, partner=stranger)
 
 
 @pytest.mark.parametrize(
@@ -218,13 +198,8 @@ def test_a_document_belongs_to_its_users_own_partner(user: User) -> None:
     ],
 )
 def test_a_document_outside_the_contract_is_refused(user: User, column: str, value: object) -> None:
-    columns = factories.columns_of(factories.DocumentFactory, user=user)
-    columns |= {"partner": user.partner_id, "user": user.pk, "document_id": uuid4()}
-    values = columns | {column: value}
-    names = ", ".join(f"{name}_id" if name in {"partner", "user"} else name for name in values)
-    marks = ", ".join(["%s"] * len(values))
-    with pytest.raises(IntegrityError, match="violates check constraint"):
-        run(f"INSERT INTO transactions_document ({names}) VALUES ({marks})", *values.values())
+    document = factories.DocumentFactory
+    assert_refused("transactions_document", document, user, {column: value}, document_id=uuid4())
 
 
 @pytest.mark.parametrize("column", ["document_id", "storage_name"])
@@ -248,11 +223,66 @@ def test_a_webhook_has_a_url_of_https(partner: Partner, url: str) -> None:
         WebhookEndpoint.objects.create(partner=partner, url=url)
 
 
-def test_a_decision_has_a_reason_that_is_not_blank(user: User) -> None:
-    with pytest.raises(DatabaseError, match="status_change_reason_given"):
-        run(
-            "INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason)"
-            " VALUES (%s, 'pendingCompliance', 'active', %s, E' \t\n')",
-            user.pk,
-            factories.StaffFactory.create().pk,
+# Triggers restrict even the owner of the tables
+
+TABLES = ("users_userevent", "users_statuschange", "transactions_conversion", "users_user")
+
+
+def run_as_owner(statement: str) -> None:
+    with transaction.atomic(using=serving_role.OWNER), connections[serving_role.OWNER].cursor() as cursor:
+        cursor.execute(statement)
+
+
+@pytest.fixture(scope="module")
+def rows(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """A row in each table, committed, so that the owner's session sees them."""
+    with django_db_blocker.unblock():
+        partner = factories.PartnerFactory.create(slug=f"owner-{secrets.token_hex(3)}")
+        factories.ConversionFactory.create(user=factories.UserFactory.create(partner=partner, status="active"))
+        yield
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("statement", ["DELETE FROM {}", "TRUNCATE {} CASCADE"])
+def test_rows_are_not_removed(rows: None, table: str, statement: str) -> None:
+    with pytest.raises(IntegrityError, match="kept for good"):
+        run_as_owner(statement.format(table))
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("UPDATE users_userevent SET city = ''", "kept for good"),
+        ("UPDATE users_statuschange SET reason = 'other'", "kept for good"),
+        ("UPDATE transactions_conversion SET rate = 2", "kept for good"),
+        ("UPDATE transactions_conversion SET reaches_threshold = true", "kept for good"),
+        ("UPDATE users_user SET external_id = 'other'", "does not change"),
+        ("UPDATE users_user SET created_at = now()", "does not change"),
+        ("UPDATE users_user SET status = 'closed' WHERE status = 'active'", "moves by a row"),
+        ("UPDATE users_user SET status_since = status_since - interval '6 years'", "what its decision says"),
+        ("UPDATE users_user SET status_reason_code = 'duplicate'", "what its decision says"),
+        ("UPDATE staff_staff SET username = 'other'", "a name does not change"),
+    ],
+)
+def test_rows_are_not_rewritten(rows: None, statement: str, message: str) -> None:
+    with pytest.raises(IntegrityError, match=message):
+        run_as_owner(statement)
+
+
+def test_a_row_moves_the_status_once(rows: None) -> None:
+    """Not again after the row that moved it back, in the same transaction."""
+    decide = (
+        "INSERT INTO users_statuschange (user_id, from_status, to_status, by_id, reason, reason_code)"
+        " SELECT id, '{}', '{}', (SELECT min(id) FROM staff_staff), 'why', '' FROM users_user"
+    )
+    moves = (decide.format("active", "suspended"), decide.format("suspended", "active"))
+    with pytest.raises(IntegrityError, match="moves by a row"):
+        run_as_owner(";".join((*moves, "UPDATE users_user SET status = 'suspended'")))
+
+
+def test_a_user_begins_as_pending(rows: None) -> None:
+    with pytest.raises(IntegrityError, match="begins as pendingCompliance"):
+        run_as_owner(
+            "INSERT INTO users_user SELECT (jsonb_populate_record(u, jsonb_build_object('id', gen_random_uuid(),"
+            " 'external_id', 'another', 'status', 'active'))).* FROM users_user u LIMIT 1"
         )
