@@ -13,6 +13,7 @@ import sys
 from collections import ChainMap
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -23,7 +24,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 
-from config.environment import deployment
+from config.environment import deployment, fill
 from config.setting_types import Env
 
 ROOT = Path(settings.BASE_DIR)
@@ -45,7 +46,21 @@ UNSET = dict.fromkeys(
     "",
 )
 A_KEY = "tests-only-0123456789-abcdefghijklmnopqrstuvwxyz-01"
+A_ROLE = "postgresql://psi:hidden-value@db/psi"
 ANOTHER_KEY = "tests-only-9876543210-abcdefghijklmnopqrstuvwxyz-01"
+
+
+@pytest.fixture(autouse=True)
+def logs_stay_as_they_are() -> Iterator[None]:
+    """Running the settings again would reconfigure this process's logging."""
+    with patch("config.logs.configure"):
+        yield
+
+
+def settings_with(**environment: str) -> dict[str, Any]:
+    """The settings of production with these values."""
+    with patch.dict(os.environ, deployment() | UNSET | environment):
+        return runpy.run_path(str(SETTINGS))
 
 
 def start(*command: str, **environment: str) -> "subprocess.CompletedProcess[str]":
@@ -101,30 +116,32 @@ VALID: list[dict[str, str]] = [
 
 @pytest.mark.parametrize("environment", VALID, ids=str)
 def test_valid_production_settings_are_accepted(environment: dict[str, str]) -> None:
-    with patch.dict(os.environ, deployment() | UNSET | environment):
-        assert runpy.run_path(str(SETTINGS))["DEBUG"] is False
+    assert settings_with(**environment)["DEBUG"] is False
 
 
 def test_roles_of_groups_with_commas_are_json() -> None:
     roles = '{"CN=Compliance,OU=Staff": "reviewer", "audit": "auditor"}'
-    with patch.dict(os.environ, deployment() | UNSET | VALID[-1] | {"STAFF_OIDC_ROLES": roles}):
-        assert runpy.run_path(str(SETTINGS))["STAFF_OIDC_ROLES"] == json.loads(roles)
+    assert settings_with(**VALID[-1] | {"STAFF_OIDC_ROLES": roles})["STAFF_OIDC_ROLES"] == json.loads(roles)
 
 
 @pytest.mark.parametrize(("name", "alias"), [("DATABASE_URL", "default"), ("OWNER_DATABASE_URL", "owner")])
 def test_of_several_hosts_the_primary_is_asked_for(name: str, alias: str) -> None:
     url = f"postgresql://a:b%40c@one:5432,two:6432/psi{'?sslmode=require' if alias == 'default' else ''}"
-    with patch.dict(os.environ, deployment() | UNSET | {name: url}):
-        found = runpy.run_path(str(SETTINGS))["DATABASES"][alias]
+    found = settings_with(**{name: url})["DATABASES"][alias]
     assert (found["HOST"], found["PORT"], found["PASSWORD"]) == ("one,two", "5432,6432", "b@c")
     assert found["OPTIONS"]["target_session_attrs"] == "read-write"
 
 
 def test_a_migration_has_its_lock_timeout_by_pgoptions() -> None:
     urls = {"OWNER_DATABASE_URL": "postgresql://owner@127.0.0.1/psi", "PGOPTIONS": "-c lock_timeout=3s"}
-    with patch.dict(os.environ, deployment() | UNSET | urls):
-        options = runpy.run_path(str(SETTINGS))["DATABASES"]["owner"]["OPTIONS"]["options"]
+    options = settings_with(**urls)["DATABASES"]["owner"]["OPTIONS"]["options"]
     assert options == "-c datestyle=ISO -c lock_timeout=3s"
+
+
+def test_production_has_short_timeouts() -> None:
+    default = settings_with()["DATABASES"]["default"]
+    assert (default["RESPONSE_SECONDS"], default["OPTIONS"]["connect_timeout"]) == (4.5, 2)
+    assert "-c statement_timeout=4s -c lock_timeout=3s" in default["OPTIONS"]["options"]
 
 
 def test_a_role_that_the_url_names_is_kept_and_one_host_is_asked_for_none() -> None:
@@ -132,8 +149,7 @@ def test_a_role_that_the_url_names_is_kept_and_one_host_is_asked_for_none() -> N
         "DATABASE_URL": "postgresql://a@one,two/psi?target_session_attrs=primary",
         "OWNER_DATABASE_URL": "postgresql://b@three/psi",
     }
-    with patch.dict(os.environ, deployment() | UNSET | urls):
-        databases = runpy.run_path(str(SETTINGS))["DATABASES"]
+    databases = settings_with(**urls)["DATABASES"]
     assert databases["default"]["OPTIONS"]["target_session_attrs"] == "primary"
     assert "target_session_attrs" not in databases["owner"]["OPTIONS"]
 
@@ -147,13 +163,11 @@ def test_production_passes_the_deployment_check_with_all_valid_values(order: lis
 
 @pytest.mark.parametrize(("environment", "preloads"), [({}, True), ({"SECURE_HSTS_PRELOAD": "false"}, False)])
 def test_preloading_of_hsts_can_be_turned_off(environment: dict[str, str], preloads: bool) -> None:  # noqa: FBT001
-    with patch.dict(os.environ, deployment() | UNSET | environment):
-        assert runpy.run_path(str(SETTINGS))["SECURE_HSTS_PRELOAD"] is preloads
+    assert settings_with(**environment)["SECURE_HSTS_PRELOAD"] is preloads
 
 
 def test_the_cache_in_redis_runs_no_code() -> None:
-    with patch.dict(os.environ, deployment() | UNSET | {"REDIS_URL": "redis://redis.example"}):
-        options = runpy.run_path(str(SETTINGS))["CACHES"]["default"]["OPTIONS"]
+    options = settings_with(REDIS_URL="redis://redis.example")["CACHES"]["default"]["OPTIONS"]
     with pytest.raises(ValueError, match="Expecting value"):
         import_string(options["serializer"])().loads(pickle.dumps([1]))
 
@@ -279,18 +293,8 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
 ] + [
     ("SECRETS_ENCRYPTION_KEYS", A_KEY, "a value of SECRET_KEY", {"SECRET_KEY": A_KEY}),
     ("SECRET_KEY_FALLBACKS", A_KEY, "a value of SECRET_KEY", {"SECRET_KEY": A_KEY}),
-    (
-        "SECRET_KEY_FALLBACKS",
-        A_KEY,
-        "a value of SECRETS_ENCRYPTION_KEYS",
-        {"SECRETS_ENCRYPTION_KEYS": f"{ANOTHER_KEY},{A_KEY}"},
-    ),
-    (
-        "OWNER_DATABASE_URL",
-        "postgresql://psi:hidden-value@db/psi",
-        "a role of its own",
-        {"DATABASE_URL": "postgresql://psi:hidden-value@db/psi"},
-    ),
+    ("SECRET_KEY_FALLBACKS", A_KEY, "a value of SECRETS_E", {"SECRETS_ENCRYPTION_KEYS": f"{ANOTHER_KEY},{A_KEY}"}),
+    ("OWNER_DATABASE_URL", A_ROLE, "a role of its own", {"DATABASE_URL": A_ROLE}),
     # Only DEBUG makes DATABASE_URL optional.
     ("DATABASE_URL", "", "DEBUG=true", {"OWNER_DATABASE_URL": "postgresql://owner@db/psi"}),
 ]
@@ -298,9 +302,8 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
 
 @pytest.mark.parametrize(("name", "value", "message", "others"), CASES)
 def test_a_bad_setting_is_named_with_what_to_set(name: str, value: str, message: str, others: dict[str, str]) -> None:
-    environment = deployment() | UNSET | {name: value} | others
-    with patch.dict(os.environ, environment), pytest.raises(ImproperlyConfigured) as refused:
-        runpy.run_path(str(SETTINGS))
+    with pytest.raises(ImproperlyConfigured) as refused:
+        settings_with(**{name: value} | others)
     line = str(refused.value)
     assert line.startswith(f"{name}: ")
     assert message in line
@@ -316,15 +319,13 @@ TEXTS = {"SECRET_KEY", "SECRETS_ENCRYPTION_KEYS", "SECRET_KEY_FALLBACKS"}
 def test_a_value_that_begins_with_a_dollar_is_what_is_written(name: str) -> None:
     """It is not the value of another variable."""
     valid = next((value[name] for value in VALID if name in value), deployment().get(name, "true"))
-    with patch.dict(os.environ, deployment() | UNSET | {"ANOTHER": valid, name: "$ANOTHER"}):
-        with pytest.raises(ImproperlyConfigured) as refused:
-            runpy.run_path(str(SETTINGS))
-        assert str(refused.value).startswith(f"{name}: ")
-        assert "not set" not in str(refused.value)
-        if name in TEXTS:
-            value = f"$ANOTHER${A_KEY}"
-            os.environ[name] = value
-            assert value in str(runpy.run_path(str(SETTINGS))[name])
+    with pytest.raises(ImproperlyConfigured) as refused:
+        settings_with(**{"ANOTHER": valid, name: "$ANOTHER"})
+    assert str(refused.value).startswith(f"{name}: ")
+    assert "not set" not in str(refused.value)
+    if name in TEXTS:
+        value = f"$ANOTHER${A_KEY}"
+        assert value in str(settings_with(**{"ANOTHER": valid, name: value})[name])
 
 
 def test_a_dollar_in_env_is_kept_in_each_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -376,11 +377,21 @@ def test_the_example_for_deployment_has_valid_values_and_none_of_the_owner() -> 
     # With a filling in place of what is to be replaced, and without CA bundles of another machine.
     example = dict(line.removeprefix("#").split("=", 1) for line in lines if re.match(r"#?[A-Z_]+=", line))
     del example["WEBHOOK_CA_BUNDLE"]
-    filled = deployment() | {name: value for name, value in example.items() if "<random>" not in value}
+    filled = {name: value for name, value in example.items() if "<random>" not in value}
     filled |= {"EVIDENCE_SIGNING_KEY": next(signing_keys()), "SECRET_KEY_FALLBACKS": ANOTHER_KEY}
-    with patch.dict(os.environ, UNSET | filled):
-        databases = runpy.run_path(str(SETTINGS))["DATABASES"]
-    assert databases.keys() == {"default"}
+    assert settings_with(**filled)["DATABASES"].keys() == {"default"}
+
+
+# A generated `.env`
+
+
+def test_each_placeholder_gets_its_own_random_value_and_comments_are_unchanged() -> None:
+    example = (ROOT / ".env.example").read_text().splitlines()
+    filled = fill("\n".join(example)).splitlines()
+    values = [line.partition("=")[2] for line in filled if "=" in line and line[0] != "#"]
+    assert len(set(values)) == len(values) == 3
+    assert "<random>" not in values
+    assert [line for line in filled if line.startswith("#")] == [line for line in example if line.startswith("#")]
 
 
 @pytest.mark.parametrize("file", ["docs/operations.md", ".env.example", "deploy/environment.example"])

@@ -1,6 +1,5 @@
 """Fixtures of the tests that start programs, servers or many connections (`make slow-test`)."""
 
-from tests.config.conftest import *  # noqa: F403
 from tests.events.webhooks.conftest import (
     add_endpoint,
     authority,
