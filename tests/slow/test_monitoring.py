@@ -59,7 +59,11 @@ def test_a_requests_log_line_has_partner_route_and_status(
     line = line_of(service, api.get("/v1/ping"))
     assert line["timestamp"].endswith("Z")
     assert line["milliseconds"] >= line["sql_milliseconds"] > 0
-    expected = {"level": "info", "partner": committed_partner.slug, "key": keys.find(api.api_key).prefix}
+    expected: dict[str, Any] = {
+        "level": "info",
+        "partner": committed_partner.slug,
+        "key": keys.find(api.api_key).prefix,
+    }
     expected |= {"method": "GET", "route": "v1/ping", "status": 200}
     assert {name: line[name] for name in expected} == expected
 
