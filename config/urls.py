@@ -29,7 +29,7 @@ from sandbox.views import SandboxMixin
 from sandbox.webhook_views import WebhookCollection, WebhookItem, WebhookSecretRotation, WebhookTest
 from staff.login.views import nothing
 from transactions.api.views import DocumentFile, DocumentList, TransactionList
-from users.api.views import RequirementResponses, UserCollection, UserItem
+from users.api.views import RequirementResponses, UserCollection, UserItem, VerificationCollection
 from users.decisions.metrics import cases, proposals
 
 REGISTRY.register(DatabaseCollector(sessions, keys, purge, feeds, webhooks, proposals, cases))
@@ -76,6 +76,7 @@ api_urlpatterns = [
     path("v1/sandbox/users/<str:external_id>/transactions", api_view(SimulatedTransactions)),
     path("v1/sandbox/users/<str:external_id>/documents", api_view(SimulatedDocuments)),
     path("v1/users/<str:external_id>/requirements/<str:requirement_id>/response", api_view(RequirementResponses)),
+    path("v1/users/<str:external_id>/verifications", api_view(VerificationCollection)),
     path("v1/sandbox/users/<str:external_id>/requirements", api_view(SimulatedRequirements)),
     path("v1/sandbox/users/<str:external_id>/requirements/<str:requirement_id>/close", api_view(SimulatedClosing)),
     path("v1/users", api_view(UserCollection)),

@@ -11,6 +11,7 @@ from uuid import UUID
 from core.database import statements
 from core.database.query import Query, wire_time
 from core.database.statements import Row
+from users.models import FileEntry
 from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, Profile
 from users.profile.names import fold_name
 
@@ -18,7 +19,8 @@ from users.profile.names import fold_name
 class UserSummary(NamedTuple):
     """A user in responses; times as on the wire.
 
-    requirements: those that are not closed, once they are read (users/requirements.py).
+    verification: the newest record of how the identity was verified, as JSON. requirements: those that are not closed,
+    once they are read (users/requirements.py).
     """
 
     id: str
@@ -29,6 +31,7 @@ class UserSummary(NamedTuple):
     status_reason_code: str
     open_requirements: int
     answered_requirements: int
+    verification: str | None
     requirements: Sequence[Any] = ()
 
     @property
@@ -58,9 +61,15 @@ class StoredUser(NamedTuple):
         return cls(UserSummary(*row[:columns]), Profile._make(row[columns:]))
 
 
+# By the index file_entry_of_user.
+_VERIFICATIONS = """
+      FROM users_fileentry entry
+     WHERE entry.user_id = users_user.id AND entry.kind = 'identityVerification' AND entry.topic = ''
+"""
 _SUMMARY = f"""
     id::text, external_id, status, {wire_time("updated_at")}, {wire_time("status_since")}, status_reason_code,
-    open_requirements, answered_requirements
+    open_requirements, answered_requirements,
+    (SELECT {FileEntry.wire} {_VERIFICATIONS} ORDER BY entry.created_at DESC LIMIT 1)
 """
 _PROFILE = ", ".join(PROFILE_COLUMNS)
 
@@ -74,6 +83,11 @@ _INSERT = f"""
 """
 _FIND = f"SELECT {_SUMMARY} FROM users_user WHERE partner_id = %s AND external_id = %s"
 _REREAD = f"SELECT {_SUMMARY} FROM users_user WHERE id = %s"
+_FIND_VERIFICATIONS = f"""
+    SELECT (SELECT '[' || coalesce(string_agg({FileEntry.wire}, ',' ORDER BY entry.created_at DESC), '') || ']'
+            {_VERIFICATIONS})
+      FROM users_user WHERE partner_id = %s AND external_id = %s
+"""
 # NO KEY: an import that refers to the user need not wait.
 _LOCK = f"SELECT {_SUMMARY}, {_PROFILE} FROM users_user WHERE partner_id = %s AND external_id = %s FOR NO KEY UPDATE"
 _UPDATE = f"""
@@ -96,6 +110,11 @@ def find(partner_id: int, external_id: str) -> Query[Row]:
     return Query(_FIND, (partner_id, external_id))
 
 
+def find_verifications(partner_id: int, external_id: str) -> Query[Row]:
+    """The records of how the identity of the partner's user was verified, newest first, as a JSON array."""
+    return Query(_FIND_VERIFICATIONS, (partner_id, external_id))
+
+
 def lock(partner_id: int, external_id: str) -> Query[Row]:
     """The row of a StoredUser: the same user, locked against other writers until the transaction ends."""
     return Query(_LOCK, (partner_id, external_id))
@@ -109,7 +128,7 @@ def update(user: StoredUser, profile: Profile) -> UserSummary:
 
 
 def reread(user_id: UUID | str) -> UserSummary:
-    """The user after its requirements changed in this transaction. Raises LookupError if there is no such row."""
+    """The user after something about it changed in this transaction. Raises LookupError if there is no such row."""
     return _only(Query(_REREAD, (user_id,)))
 
 

@@ -110,8 +110,13 @@ _TEXTS: Mapping[str, Any] = {
     "This requirement is closed.": "This requirement is closed.",
     f"A requirement has at most {MAX_RESPONSES} answers.": f"A requirement has at most {MAX_RESPONSES} answers.",
     # The file of a user. Partners read the first two.
-    "The identity of a user who is rejected or closed is not verified.": "The user is rejected or closed.",
-    f"A user has at most {MAX_VERIFICATIONS} verifications.": f"A user has at most {MAX_VERIFICATIONS} verifications.",
+    **{
+        text: text
+        for text in (
+            "The identity of a user who is rejected or closed is not verified.",
+            f"A user has at most {MAX_VERIFICATIONS} verifications.",
+        )
+    },
     "This entry is closed already.": gettext_lazy("This entry is closed already."),
     # Holds.
     "The records of sandbox users have no retention.": gettext_lazy(

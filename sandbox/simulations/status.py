@@ -10,7 +10,7 @@ from partners.api.serializers import ChoiceField, StrictSerializer, TextField
 from sandbox.simulations.decisions import simulate_decision
 from sandbox.views import SandboxView
 from users import queries
-from users.api.serializers import USER
+from users.api.serializers import user_json
 from users.api.views import check_external_id, found
 from users.decisions.compliance import REASON_CODE_LENGTH, ReasonCodeError
 from users.models import Status, User
@@ -59,5 +59,5 @@ class SimulatedStatus(SandboxUserView):
                 except ReasonCodeError as error:
                     raise invalid_parameter("reasonCode", str(error), "notAllowed") from None
                 summary = queries.reread(user.pk)
-                claim.respond(200, USER.to_representation(with_requirements(summary)))
+                claim.respond(200, user_json(with_requirements(summary)))
         return claim.response

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from django.core.exceptions import ValidationError
+from orjson import Fragment
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 from rest_framework.fields import empty, get_error_detail
@@ -28,7 +29,7 @@ from users.models.requirements import MAX_DUE_DAYS, MESSAGE_LENGTH, RESPONSE_LEN
 from users.models.statuses import status_reason
 from users.profile import field_rules
 from users.profile.addresses import rules_for
-from users.queries import UserSummary
+from users.queries import NewUser, UserSummary
 from users.requirements import DEFAULT_DUE_DAYS
 from users.wording import forbidden_words, hidden_parts
 
@@ -104,13 +105,6 @@ class UnchangeableField(serializers.Field[Any, Any, Any, Any]):
     def run_validation(self, data: Any = empty) -> Any:
         """Raises ValidationError."""
         raise serializers.ValidationError(f"{self.field_name} cannot be changed.", "notAllowed")
-
-
-class StatusReasonField(serializers.Field[Any, Any, Any, Any]):
-    """Why a user has its status, as far as a partner may be told."""
-
-    def to_representation(self, value: UserSummary) -> str | None:
-        return status_reason(value.status, value.status_reason_code)
 
 
 def _text(column: str, **options: Any) -> TextField:
@@ -231,24 +225,20 @@ def _is_stored_form(rule: Callable[[str], str], stored: str) -> bool:
         return False
 
 
-class NewUserSerializer(serializers.Serializer[Any]):
-    """A registered user."""
-
-    userId = serializers.UUIDField(source="id")
-    externalId = serializers.CharField(source="external_id")
-    status = serializers.CharField()
+def new_user_json(user: NewUser) -> dict[str, object]:
+    """A registered user on the wire."""
+    return {"userId": user.id, "externalId": user.external_id, "status": user.status}
 
 
-class UserSummarySerializer(serializers.Serializer[UserSummary]):
-    """A user, without personal data: contract, sections 9 and 13."""
-
-    userId = serializers.UUIDField(source="id")
-    externalId = serializers.CharField(source="external_id")
-    status = serializers.CharField()
-    statusReason = StatusReasonField(source="*")
-    statusChangedAt = InstantField(source="status_since")
-    requirements = RequirementSerializer(many=True)
-    updatedAt = InstantField(source="updated_at")
-
-
-NEW_USER, USER = NewUserSerializer(), UserSummarySerializer()
+def user_json(user: UserSummary) -> dict[str, object]:
+    """A user on the wire, without personal data: contract, sections 9, 13 and 15."""
+    return {
+        "userId": user.id,
+        "externalId": user.external_id,
+        "status": user.status,
+        "statusReason": status_reason(user.status, user.status_reason_code),
+        "statusChangedAt": user.status_since,
+        "requirements": [RequirementSerializer(one).data for one in user.requirements],
+        "verification": Fragment(user.verification) if user.verification else None,
+        "updatedAt": user.updated_at,
+    }

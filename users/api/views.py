@@ -1,4 +1,4 @@
-"""Users and the answers to requirements: contract, sections 9 and 13."""
+"""Users, the answers to requirements, and verifications of identity: contract, sections 9, 13 and 15."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
+from orjson import Fragment
 
 from core.database.query import Query
 from core.database.statements import Row, T
@@ -16,8 +17,16 @@ from partners.api.request import PartnerRequest
 from partners.authentication.signatures import canonical_path
 from users import queries, requirements
 from users.api.pagination import UserPagination
-from users.api.serializers import CREATE, NEW_USER, UPDATE, USER, RequirementNoteSerializer, RequirementSerializer
-from users.models import Requirement
+from users.api.serializers import (
+    CREATE,
+    UPDATE,
+    RequirementNoteSerializer,
+    RequirementSerializer,
+    new_user_json,
+    user_json,
+)
+from users.file import entries
+from users.models import FileKind, Requirement
 from users.profile import field_rules
 from users.queries import StoredUser, UserSummary
 
@@ -44,7 +53,7 @@ class UserCollection(PartnerAPIView):
                 if not created:
                     raise ConflictError("A user with this externalId already exists.")
                 location = f"/v1/users/{canonical_path(external_id.encode())}"
-                claim.respond(201, NEW_USER.to_representation(created[0]), location=location)
+                claim.respond(201, new_user_json(created[0]), location=location)
         return claim.response
 
 
@@ -59,9 +68,7 @@ class UserItem(PartnerAPIView):
 
     def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         user = UserSummary(*found(self.get_rows()))
-        return self.read(
-            USER.to_representation(requirements.with_requirements(user) if user.has_requirements else user)
-        )
+        return self.read(user_json(requirements.with_requirements(user) if user.has_requirements else user))
 
     def patch(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         with self.once() as claim:
@@ -71,7 +78,7 @@ class UserItem(PartnerAPIView):
                 stored = StoredUser.of(found(rows))
                 changed, columns = UPDATE.updated(request.data, stored.profile)
                 user = requirements.update_user(user=stored, profile=changed, columns=columns)
-                claim.respond(200, USER.to_representation(user))
+                claim.respond(200, user_json(user))
         return claim.response
 
 
@@ -91,6 +98,31 @@ class RequirementResponses(PartnerAPIView):
                 note = self.validated()["note"]
                 requirements.respond(requirement=requirement, note=note)
                 claim.respond(200, shown(requirement))
+        return claim.response
+
+
+class VerificationCollection(PartnerAPIView):
+    """/v1/users/{externalId}/verifications."""
+
+    refuse_signature_reuse = True
+
+    def get_query(self, partner_id: int, external_id: str) -> Query[Row]:  # type: ignore[override]
+        check_external_id(external_id)
+        return queries.find_verifications(partner_id, external_id)
+
+    def get(self, request: PartnerRequest, external_id: str) -> HttpResponse:
+        [items] = found(self.get_rows())
+        return self.read({"items": Fragment(items)})
+
+    def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
+        with self.once() as claim:
+            check_external_id(external_id)
+            rows = claim.send(queries.lock(request.user.partner_id, external_id))
+            if claim.is_new:
+                user = StoredUser.of(found(rows))
+                born, kind = user.profile.date_of_birth, FileKind.IDENTITY_VERIFICATION
+                entries.record(user_id=user.summary.id, born=born, kind=kind, data=request.data)
+                claim.respond(201, user_json(queries.reread(user.summary.id))["verification"])
         return claim.response
 
 

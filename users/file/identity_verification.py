@@ -63,17 +63,18 @@ class _PhotoDocument(_Verification):
     documentType = ChoiceField(DocumentType)
     documentNumber = TextField(max_length=50)
     issuingCountry = RuleField(field_rules.country)
-    issuingSubdivision = TextField(max_length=100, required=False)
+    # The empty text means none.
+    issuingSubdivision = TextField(min_length=0, max_length=100, required=False)
     expiresOn = DateField(required=False)
 
     def check(self, values: dict[str, Any], errors: Errors, *, born: date, ended: Mapping[str, Any]) -> None:
         super().check(values, errors, born=born, ended=ended)
         if values.get("expiresOn", "9999") < values.get("verifiedOn", ""):
             errors["expiresOn"] = out_of_range("Must not be before verifiedOn: the document had expired.")
-        if "issuingSubdivision" in values and "issuingCountry" in values:
+        subdivision = values.pop("issuingSubdivision", "")
+        if subdivision and "issuingCountry" in values:
             try:
-                rule = rules_for(values["issuingCountry"]).province
-                values["issuingSubdivision"] = rule(values["issuingSubdivision"])
+                values["issuingSubdivision"] = rules_for(values["issuingCountry"]).province(subdivision)
             except DjangoValidationError as error:
                 errors["issuingSubdivision"] = list(get_error_detail(error))
 

@@ -129,7 +129,7 @@ class FileEntry(models.Model):
     wire = json_text(
         '{"verificationId":"%s","createdAt":"%s","method":"%s","verifiedOn":"%s","expiresOn":%s}',
         *("entry.id", wire_time("entry.created_at"), "(entry.fields ->> 'method')", "(entry.fields ->> 'verifiedOn')"),
-        "coalesce(to_char(entry.due_on, '\"YYYY-MM-DD\"'), 'null')",
+        "coalesce(to_json(entry.due_on)::text, 'null')",
     )
 
     class Meta:

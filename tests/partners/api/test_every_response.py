@@ -22,6 +22,7 @@ __all__ = ("folder",)
 
 SANDBOX, USER = "/v1/sandbox", "/v1/users/ada"
 CHILD = f"{datetime.now(UTC).year - 10}-01-01"
+VERIFICATION = {"method": "creditFile", "verifiedOn": "2026-01-15", "source": "A bureau", "reference": "1"}
 CONVERSION = {
     "conversionId": "cv-1",
     "from": {"currency": "CAD", "amount": "100.00"},
@@ -109,7 +110,9 @@ def walk_users(client: PartnerClient) -> None:
 
 
 def walk_sandbox(client: PartnerClient) -> None:
-    simulate = f"{SANDBOX}/users/ada"
+    simulate, verifications = f"{SANDBOX}/users/ada", f"{USER}/verifications"
+    expect(201, client.post(verifications, VERIFICATION))
+    expect(200, client.get(verifications))
     expect(201, client.post(f"{simulate}/transactions", {"items": [CONVERSION]}))
     expect(409, client.post(f"{simulate}/transactions", {"items": [CONVERSION | {"rate": "0.716"}]}))
     expect(201, client.post(f"{simulate}/documents", {"type": "taxSlip", "title": "T5"}))
@@ -125,6 +128,7 @@ def walk_sandbox(client: PartnerClient) -> None:
     for status in ("active", "closed"):
         expect(200, client.post(f"{simulate}/status", {"status": status}))
     expect(409, client.post(f"{simulate}/status", {"status": "active"}))
+    expect(409, client.post(verifications, VERIFICATION))
     expect(409, client.post(f"{simulate}/requirements", asked))
     requests = expect(200, client.get(f"{SANDBOX}/requests"))["items"]
     expect(200, client.get(f"{SANDBOX}/requests/{requests[0]['requestId']}"))

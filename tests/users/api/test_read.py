@@ -22,7 +22,16 @@ def test_a_user_is_read_without_personal_data(api: PartnerClient, create_user: C
     read = response.json()
     assert (response.status, list(read)) == (
         200,
-        ["userId", "externalId", "status", "statusReason", "statusChangedAt", "requirements", "updatedAt"],
+        [
+            "userId",
+            "externalId",
+            "status",
+            "statusReason",
+            "statusChangedAt",
+            "requirements",
+            "verification",
+            "updatedAt",
+        ],
     )
     assert read.items() >= created.items()
     assert re.fullmatch(DATE_TIME, read["updatedAt"])

@@ -64,6 +64,7 @@ def test_an_update_is_answered_with_where_the_user_stands(api: PartnerClient, us
         "statusReason": None,
         "statusChangedAt": row()["status_since"].strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         "requirements": [],
+        "verification": None,
         "updatedAt": row()["updated_at"].strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
     }
     assert response.body == api.get(ADA).body
