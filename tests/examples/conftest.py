@@ -10,8 +10,7 @@ from pytest_django import Settings
 
 from partners.models import Mode, Partner
 from tests import factories
-from tests.examples.calling import Access
-from tests.examples.driven import DrivenClient
+from tests.examples.calling import Access, DrivenClient
 from tests.examples.gateway import Gateway, gateway_before
 from tests.examples.languages import Language, Workshop, workshop
 from tests.slow.live.conftest import Server, start_server

@@ -5,6 +5,7 @@ end with a NUL each: the secret, and then method, target, timestamp, Idempotency
 request. It writes canonical request and signature in the same way, or "refused" and nothing.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,10 +13,13 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote_to_bytes
 
 import pytest
 
 from docs_site.conf import example_files
+from partners.authentication import signatures
 from tests.support.timeouts import WAIT_SECONDS
 
 ROOT = Path(__file__).parents[2]
@@ -71,6 +75,8 @@ GO = Language(
 # Those of files with a command line, and all.
 COMMAND_LINES = [BASH, PHP, JAVA, GO]
 LANGUAGES = [PYTHON, NODE, *COMMAND_LINES]
+# The languages of scripts that are shown on pages, by the ends of their names.
+PROGRAMS = {".py": (PYTHON, sys.executable), ".mjs": (NODE, "node"), ".sh": (BASH, "bash")}
 
 
 @dataclass(frozen=True)
@@ -187,3 +193,32 @@ def sign_all(place: Workshop, language: Language, secret: str, requests: Sequenc
     written = done.stdout.decode().split("\0")[:-1]
     assert len(written) == 2 * len(requests)
     return zip(written[::2], written[1::2], strict=True)
+
+
+# The published vectors, and what the service makes of a request
+
+PUBLISHED: dict[str, Any] = json.loads((ROOT / "docs" / "signing-vectors.json").read_text())
+API_KEY: str = PUBLISHED["apiKey"]
+SECRET: str = PUBLISHED["secret"]
+VECTORS: list[dict[str, Any]] = PUBLISHED["vectors"]
+REFUSED: list[dict[str, Any]] = PUBLISHED["refused"]
+
+
+def target(request: dict[str, Any]) -> str:
+    """Path and query of a vector, as in the first line of an HTTP request."""
+    return str(request["path"] + (f"?{request['query']}" if request["query"] else ""))
+
+
+def signed(vector: dict[str, Any]) -> Signed:
+    """A vector as a driver takes it."""
+    return Signed(vector["method"], target(vector), vector["timestamp"], vector["idempotencyKey"], vector["body"])
+
+
+def by_the_service(request: Signed, secret: str) -> tuple[str, str]:
+    """Canonical request and signature. Raises signatures.NotUtf8Error."""
+    path, _, query = request.target.partition("?")
+    body = request.body.encode()
+    canonical = signatures.canonical_request(
+        request.method, unquote_to_bytes(path), query.encode(), request.timestamp, request.key, body
+    )
+    return canonical, signatures.sign(secret, canonical)

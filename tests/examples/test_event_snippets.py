@@ -8,7 +8,6 @@ import secrets
 import socket
 import ssl
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -25,7 +24,7 @@ from events.models import EventFeed
 from tests import factories
 from tests.examples.calling import Access
 from tests.examples.gateway import Gateway
-from tests.examples.languages import BASH, NODE, PYTHON, Workshop, require, workshop
+from tests.examples.languages import BASH, PROGRAMS, Workshop, require, workshop
 from tests.slow.live.conftest import free_port
 from tests.support.client import Response
 from tests.support.events import place_events
@@ -34,7 +33,6 @@ from transactions.documents.publishing import withdraw
 from users import requirements
 from users.models import Status, User
 
-PROGRAMS = {".py": (PYTHON, sys.executable), ".mjs": (NODE, "node"), ".sh": (BASH, "bash")}
 EVENT_ID = "0d6f2f6a-8a53-4c3e-9b0e-3f2d6a1c7b95"
 EVENT = {
     "eventId": EVENT_ID,

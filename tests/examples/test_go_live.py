@@ -19,13 +19,12 @@ from events.models import WebhookEndpoint
 from partners.models import ApiKey, Mode, Partner
 from tests import factories
 from tests.docs_site.site import page
-from tests.examples.languages import BASH, ENVIRONMENT, EXAMPLES, NODE, PYTHON, Workshop, require
+from tests.examples.languages import ENVIRONMENT, EXAMPLES, PROGRAMS, Workshop, require
 from tests.slow.live.conftest import Server, free_port, serving
 from tests.support.client import PartnerClient
 from tests.support.events import place_events
 from users.models import Status, User
 
-PROGRAMS = {".py": (PYTHON, sys.executable), ".mjs": (NODE, "node"), ".sh": (BASH, "bash")}
 TITLES = {".py": "Python", ".mjs": "Node.js", ".sh": "Bash"}
 STEPS = sorted(path.stem for path in (EXAMPLES / "go_live").glob("step*.py"))
 # Which pages.js replaces.

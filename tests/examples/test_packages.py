@@ -14,7 +14,7 @@ from standardwebhooks import Webhook
 from events.feed import views as feed
 from events.models import EventFeed
 from tests import factories
-from tests.examples.driven import DrivenClient, call, send
+from tests.examples.calling import DrivenClient, call, send
 from tests.examples.gateway import Gateway
 from tests.examples.languages import ENVIRONMENT, NODE, PYTHON, ROOT, Language, require
 from tests.support.events import place_events

@@ -10,13 +10,13 @@ import pytest
 
 from partners.models import Partner
 from tests import factories
-from tests.examples.driven import LANGUAGES, DrivenClient, call, send
+from tests.examples.calling import MODULES, DrivenClient, call, send
 from tests.examples.gateway import Gateway
 from tests.support.client import Response
 from tests.support.documents import add_document
 from users.models import User, UserEvent
 
-pytestmark = pytest.mark.parametrize("language", LANGUAGES, ids=str)
+pytestmark = pytest.mark.parametrize("language", MODULES, ids=str)
 CHANGES = {"city": "Ottawa", "postalCode": "K1P 5W1"}
 PING = send("GET", "/v1/ping")
 

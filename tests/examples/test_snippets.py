@@ -12,7 +12,7 @@ from partners.models import Partner
 from tests import factories
 from tests.examples.calling import Access
 from tests.examples.gateway import Fault, Gateway
-from tests.examples.languages import BASH, EXAMPLES, NODE, PYTHON, Language, Workshop, require
+from tests.examples.languages import BASH, EXAMPLES, NODE, PROGRAMS, PYTHON, ROOT, Language, Workshop, require
 from tests.support.client import PartnerClient
 from tests.support.documents import NOON, add_document
 from users import requirements
@@ -20,9 +20,6 @@ from users.models import Status, User, UserEvent
 
 # Not UTF-8, with NULs, and with line feeds at its end.
 PDF = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n" + bytes(range(256)) * 40 + b"\0%%EOF\n\n"
-PROGRAMS = {".py": (PYTHON, sys.executable), ".mjs": (NODE, "node"), ".sh": (BASH, "bash")}
-
-pytestmark = pytest.mark.parametrize("suffix", PROGRAMS)
 
 
 class Snippets:
@@ -49,9 +46,9 @@ class Snippets:
         return done.returncode, done.stdout.decode().splitlines(), done.stderr.decode()
 
 
-@pytest.fixture
-def snippets(place: Workshop, suffix: str, access: Access, gateway: Gateway) -> Snippets:
-    return Snippets(place, suffix, access, gateway)
+@pytest.fixture(params=PROGRAMS)
+def snippets(place: Workshop, request: pytest.FixtureRequest, access: Access, gateway: Gateway) -> Snippets:
+    return Snippets(place, request.param, access, gateway)
 
 
 def test_ping(snippets: Snippets, committed_partner: Partner) -> None:
@@ -140,8 +137,17 @@ def test_list_transactions(snippets: Snippets, user: User) -> None:
     assert len(snippets.gateway.seen) == 3
 
 
-def test_list_transactions_reports_an_empty_list(snippets: Snippets, user: User) -> None:
-    assert snippets.run("list_transactions") == (0, ["no conversions"], "")
+@pytest.mark.parametrize(
+    ("name", "what", "said"),
+    [("list_transactions", "conversions", "User not found."), ("get_document", "documents", "404")],
+)
+def test_an_empty_list_is_reported_and_an_unknown_user_an_error(
+    snippets: Snippets, client: PartnerClient, name: str, what: str, said: str
+) -> None:
+    exit_status, lines, complaint = snippets.run(name)
+    assert (exit_status != 0, lines, said in complaint) == (True, [], True)
+    client.post("/v1/users", factories.user_body(externalId="cust-1001"))
+    assert snippets.run(name) == (0, [f"no {what}"], "")
 
 
 def test_get_document_saves_the_newest_byte_for_byte(snippets: Snippets, user: User) -> None:
@@ -163,15 +169,6 @@ def test_get_document_saves_no_damaged_file(snippets: Snippets, user: User, faul
     assert not [path for path in snippets.place.folder.iterdir() if path.name.startswith(str(document.document_id))]
 
 
-def test_get_document_reports_an_empty_list(snippets: Snippets, user: User) -> None:
-    assert snippets.run("get_document") == (0, ["no documents"], "")
-
-
-def test_get_document_of_an_unknown_user_fails(snippets: Snippets) -> None:
-    exit_status, lines, complaint = snippets.run("get_document")
-    assert (exit_status != 0, lines, "404" in complaint) == (True, [], True)
-
-
 # One setting for each snippet: all of them, in each language, are in test_clients.py.
 @pytest.mark.parametrize(
     ("name", "setting"),
@@ -187,12 +184,6 @@ def test_a_missing_setting_is_named_at_once(snippets: Snippets, name: str, setti
     exit_status, lines, complaint = snippets.run(name, {setting: ""})
     assert (exit_status != 0, lines, snippets.gateway.seen) == (True, [], [])
     assert re.search(rf"\b{setting} is not set$", complaint, re.MULTILINE)
-
-
-def test_list_transactions_of_an_unknown_user_fails(snippets: Snippets) -> None:
-    exit_status, lines, complaint = snippets.run("list_transactions")
-    assert (exit_status != 0, lines) == (True, [])
-    assert "User not found." in complaint
 
 
 @pytest.mark.parametrize("fault", ["lost", "cut"])
@@ -229,3 +220,47 @@ def test_retry_stops_at_a_refusal(snippets: Snippets) -> None:
     assert "404" in "".join(lines) + complaint
     assert "not_found" in "".join(lines) + complaint
     assert len(snippets.gateway.seen) == 1
+
+
+# The samples of the reference, run as they are shown, beside the client of their language
+
+PAGES = ROOT / "docs_site" / "pages" / "reference"
+# Program, and what shows the response where the sample does not.
+SAMPLES = {
+    "Python": (PYTHON, sys.executable, "py", "\nprint(response.text)"),
+    "Node.js": (NODE, "node", "mjs", "\nconsole.log(await response.text());"),
+    "Bash": (BASH, "bash", "sh", ""),
+}
+
+each_language = pytest.mark.parametrize("language", SAMPLES)
+
+
+def sample(place: Workshop, access: Access, language: str, operation: str) -> str:
+    """What the response of an operation's sample is."""
+    needed, program, suffix, ending = SAMPLES[language]
+    written = "".join(path.read_text() for path in PAGES.glob("*.md"))
+    section = written.partition(f"({operation})=")[2].partition(f":sync: {language}\n")[2]
+    shown = re.match(r"```\w+\n(.*?)\n```", section, re.DOTALL)
+    assert shown
+    name = f"sample.{suffix}"
+    (place.built(needed).folder / name).write_text(shown[1] + ending)
+    done = place.run((program, name), access.environment())
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
+
+
+@each_language
+def test_a_user_is_created(place: Workshop, access: Access, language: str, client: PartnerClient) -> None:
+    assert '"pendingCompliance"' in sample(place, access, language, "createUser")
+    assert client.get("/v1/users/cust-1001").status == 200
+
+
+@each_language
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [("ping", "live"), ("getUser", "cust-1001"), ("listUsers", "cust-1001"), ("updateUser", "cust-1001")],
+)
+def test_a_sample_succeeds(
+    place: Workshop, access: Access, language: str, operation: str, expected: str, user: User
+) -> None:
+    assert f'"{expected}"' in sample(place, access, language, operation)

@@ -1,4 +1,4 @@
-"""Makes the calls that it reads with psi.py, as tests/examples/driven.py has them, and writes the results."""
+"""Makes the calls that it reads with psi.py, as tests/examples/calling.py has them, and writes the results."""
 
 import asyncio
 import json

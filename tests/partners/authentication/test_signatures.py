@@ -20,8 +20,7 @@ from core.formats.rfc_3339 import parse_timestamp
 from partners.authentication import signature_authentication, signatures
 from partners.authentication.signature_authentication import VISIBLE_CHARACTERS, digest
 from partners.models import ApiKey, Partner
-from tests.examples.languages import ROOT, Signed
-from tests.examples.published import API_KEY, REFUSED, SECRET, VECTORS, by_the_service, signed, target
+from tests.examples.languages import API_KEY, REFUSED, ROOT, SECRET, VECTORS, Signed, by_the_service, signed, target
 from tests.support.client import Headers, Response, in_process
 from tests.support.responses import assert_error
 
