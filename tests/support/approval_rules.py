@@ -60,3 +60,15 @@ def reviewer() -> Staff:
     """Another one each time."""
     staff: Staff = factories.StaffFactory.create(username=f"r-{uuid.uuid4().hex[:12]}", role="reviewer")
     return staff
+
+
+@contextmanager
+def identity_rule(time_zone: str = "America/Toronto") -> Iterator[None]:
+    """In the block, a user becomes active only with a record of how its identity was verified."""
+    with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as owner:
+        insert = "INSERT INTO users_identityrule (is_on, time_zone) VALUES (%s, %s)"
+        owner.execute(insert, (True, time_zone))
+        try:
+            yield
+        finally:
+            owner.execute(insert, (False, time_zone))

@@ -2,23 +2,17 @@
 
 from collections.abc import Mapping
 from datetime import date
-from typing import Any, ClassVar
+from typing import Any
 
 from django.core.exceptions import ValidationError as DjangoValidationError
-from django.db import models
-from django.db.models import Q, TextChoices, Value
-from django.db.models.lookups import Exact
-from django.utils.functional import classproperty
+from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import ErrorDetail
 from rest_framework.fields import get_error_detail
 
 from partners.api.serializers import ChoiceField, Errors, ItemsField, RuleField, StrictSerializer, TextField
-from users.decisions import risk_flags
-from users.decisions.risk_flags import RiskFlag
 from users.file.kinds import DateField, EntrySerializer, Kind, out_of_range, register
 from users.models import FileKind
-from users.models.approvals import database_function
 from users.profile import field_rules
 from users.profile.addresses import rules_for
 
@@ -153,27 +147,3 @@ IDENTITY_VERIFICATION = register(
         is_told=True,
     )
 )
-
-
-class VerifiedBeforeChange(RiskFlag):
-    """A name or birth date that changed after the newest record of how the identity was verified."""
-
-    code, title = "verifiedBeforeChange", _("Identity verified before a change")
-    meaning = _("Name or birth date have changed since the identity was verified.")
-    # Of users/sql/users_identity_gap.sql.
-    gap: ClassVar[str] = "changed"
-
-    @classproperty
-    def condition(cls) -> Q:  # noqa: N805 - the class, as of today
-        today = Value(field_rules.today(), models.DateField())
-        return Q(Exact(database_function("users_identity_gap", "pk", today, gives=models.CharField()), cls.gap))
-
-
-class DocumentExpired(VerifiedBeforeChange):
-    """An identity document of the newest record that has expired since."""
-
-    code, title, gap = "documentExpired", _("Identity document expired"), "expired"
-    meaning = _("The document by which the identity was verified has expired.")
-
-
-risk_flags.register(VerifiedBeforeChange, DocumentExpired)
