@@ -22,13 +22,12 @@ from partners.monitoring import health
 from partners.monitoring.metrics import DatabaseCollector, RedisCollector, keys, purge, sessions
 from sandbox.key_views import ApiKeyCollection, ApiKeyItem, ApiKeyRotation
 from sandbox.request_views import SandboxRequestItem, SandboxRequestList
-from sandbox.simulations.requirements import SimulatedClosing, SimulatedRequirements
-from sandbox.simulations.status import SimulatedStatus
-from sandbox.simulations.transactions import SimulatedDocuments, SimulatedTransactions
+from sandbox.simulated_transactions import SimulatedDocuments, SimulatedTransactions
+from sandbox.simulated_users import SimulatedClosing, SimulatedRequirements, SimulatedStatus
 from sandbox.views import SandboxMixin
 from sandbox.webhook_views import WebhookCollection, WebhookItem, WebhookSecretRotation, WebhookTest
 from staff.login.views import nothing
-from transactions.api.views import DocumentFile, DocumentList, TransactionList
+from transactions.api import DocumentFile, DocumentList, TransactionList
 from users.api.views import RequirementResponses, UserCollection, UserItem, VerificationCollection
 from users.decisions.metrics import cases, proposals
 

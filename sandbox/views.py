@@ -28,6 +28,8 @@ from partners.authentication.signatures import NotUtf8Error
 from partners.models import SECRET_PREFIXES, Mode
 from sandbox import faults
 from sandbox.faults import Fault
+from users.api.views import check_external_id, found
+from users.models import User
 
 log = structlog.get_logger("sandbox.diagnosis")
 
@@ -179,3 +181,13 @@ class SandboxView(PartnerAPIView):
     def permission_denied(self, request: object, message: object = None, code: object = None) -> NoReturn:
         """Raises NotFoundError."""
         raise NotFoundError("Path not found.")
+
+
+class SandboxUserView(SandboxView):
+    """A view of one user."""
+
+    def get_user(self, external_id: str) -> User:
+        """The partner's user. Raises BadRequestError, NotFoundError."""
+        check_external_id(external_id)
+        users = User.objects.filter(partner_id=self.request.user.partner_id, external_id=external_id)
+        return found(list(users))

@@ -13,7 +13,7 @@ from backoffice.exports.evidence_words import Words
 from core.database import statements
 from core.formats.rfc_3339 import format_timestamp
 from partners.api.lists import MAX_LIMIT, KeysetList
-from transactions.api import views
+from transactions import api
 from transactions.documents.downloads import DocumentProblem
 from transactions.models import DocumentType, DocumentWithdrawal
 from users.models import User
@@ -117,7 +117,7 @@ def _items(rows: KeysetList, user: User) -> Iterator[Record]:
 
 def conversion_records(user: User) -> Iterator[Record]:
     """All conversions of a user as the API represents them, newest first."""
-    return _items(views.CONVERSIONS, user)
+    return _items(api.CONVERSIONS, user)
 
 
 def document_records(user: User) -> Iterator[Record]:
@@ -130,10 +130,10 @@ def document_records(user: User) -> Iterator[Record]:
         }
         for one in DocumentWithdrawal.objects.filter(document__user=user).select_related("document", "by")
     }
-    for item in _items(views.PUBLISHED_DOCUMENTS, user):
+    for item in _items(api.PUBLISHED_DOCUMENTS, user):
         yield item | withdrawals.get(item["documentId"], {})
 
 
 def issued_document_records(user: User) -> Iterator[Record]:
     """The documents of a user that were not withdrawn, as the API represents them, newest first."""
-    return _items(views.DOCUMENTS, user)
+    return _items(api.DOCUMENTS, user)

@@ -21,7 +21,7 @@ from backoffice.lists import bounded_lists
 from backoffice.users.user_lists import WORK_LISTS
 from core.database import serving_role
 from partners.models import Mode, Partner
-from sandbox.simulations.decisions import simulate_decision
+from sandbox.simulated_users import simulate_decision
 from staff.models import Staff
 from tests import factories
 from tests.support.commands import outcome, printed

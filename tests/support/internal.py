@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from sandbox.simulations import decisions as simulated_decisions
+from sandbox import simulated_users as simulated_decisions
 from users.decisions import risk_flags
 from users.decisions.reasons import Reason
 from users.models.statuses import StatusReason

@@ -14,26 +14,19 @@ from rest_framework.fields import empty, get_error_detail
 from core.formats import json_rules
 from partners.api.errors import UnprocessableEntityError
 from partners.api.serializers import (
-    ChoiceField,
     Errors,
     InstantField,
-    ItemsField,
     RuleField,
     StrictSerializer,
     TextField,
-    WholeNumberField,
 )
 from users.models import RequirementCode, RequirementState, User
 from users.models.columns import FIELD_NAMES, Profile
-from users.models.requirements import MAX_DUE_DAYS, MESSAGE_LENGTH, RESPONSE_LENGTH
+from users.models.requirements import RESPONSE_LENGTH
 from users.models.statuses import status_reason
 from users.profile import field_rules
 from users.profile.addresses import rules_for
 from users.queries import NewUser, UserSummary
-from users.requirements import DEFAULT_DUE_DAYS
-from users.wording import forbidden_words, hidden_parts
-
-_COLUMNS = {name: column for column, name in FIELD_NAMES.items()}
 
 
 class FieldNamesField(serializers.Field[Any, Any, Any, Any]):
@@ -66,37 +59,6 @@ class RequirementNoteSerializer(StrictSerializer[Any]):
     """A partner's note on a requirement."""
 
     note = RuleField(partial(json_rules.text_of_lines, longest=RESPONSE_LENGTH))
-
-
-def _column(value: Any) -> str:
-    name = json_rules.clean_text(value)
-    if name not in _COLUMNS:
-        raise ValidationError(f"Must be one of: {', '.join(_COLUMNS)}.", code="notAllowed")
-    return _COLUMNS[name]
-
-
-def _message(value: Any) -> str:
-    message = json_rules.text_of_lines(value, shortest=0, longest=MESSAGE_LENGTH)
-    if parts := hidden_parts(message):
-        text = "Must not contain invisible characters, or letters of two scripts in one word"
-        raise ValidationError(f"{text}: {', '.join(parts)}.", code="notAllowed")
-    if words := forbidden_words(message):
-        raise ValidationError(f"Must not contain: {', '.join(words)}.", code="notAllowed")
-    return message
-
-
-class SimulatedRequirementSerializer(StrictSerializer[Any]):
-    """A requirement of compliance, simulated."""
-
-    code = ChoiceField(RequirementCode)
-    fields = ItemsField(  # type: ignore[assignment]
-        child=RuleField(_column), min_length=0, max_length=len(FIELD_NAMES), default=list
-    )
-    message = RuleField(_message, default="", allow_null=True)
-    dueInDays = WholeNumberField(lowest=1, highest=MAX_DUE_DAYS, source="due_in_days", default=DEFAULT_DUE_DAYS)
-
-    def validate_message(self, value: str | None) -> str:
-        return value or ""
 
 
 class UnchangeableField(serializers.Field[Any, Any, Any, Any]):

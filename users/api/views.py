@@ -1,6 +1,7 @@
 """Users, the answers to requirements, and verifications of identity: contract, sections 9, 13 and 15."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -13,10 +14,11 @@ from core.database.statements import Row, T
 from core.formats.forms import is_uuid
 from partners.api.base import PartnerAPIView
 from partners.api.errors import BadRequestError, ConflictError, FieldError, NotFoundError
+from partners.api.lists import KeysetList, Page
+from partners.api.pagination import CursorFormat, KeysetPagination, code_of, single
 from partners.api.request import PartnerRequest
 from partners.authentication.signatures import canonical_path
 from users import queries, requirements
-from users.api.pagination import UserPagination
 from users.api.serializers import (
     CREATE,
     UPDATE,
@@ -26,9 +28,54 @@ from users.api.serializers import (
     user_json,
 )
 from users.file import entries
-from users.models import FileKind, Requirement
+from users.models import FileKind, Requirement, Status, User
 from users.profile import field_rules
 from users.queries import StoredUser, UserSummary
+
+# The highest UUID has so many digits.
+CURSOR = CursorFormat(39)
+NOT_A_STATUS = f"Must be one of: {', '.join(Status.values)}."
+
+USERS = KeysetList(
+    table="users_user",
+    item=User.wire,
+    owner="SELECT %s::bigint AS id",
+    of_owner="partner_id = owner.id",
+    key={"created_at": "timestamptz", "id": "uuid"},
+)
+USERS_OF_STATUS = replace(USERS, owner="SELECT %s::bigint AS id, %s::text AS status", is_listed="status = owner.status")
+
+
+class UserPagination(KeysetPagination):
+    """Reads `cursor`, `limit` and `status`."""
+
+    status: str | None = None
+
+    def parse(self, cursor: str) -> tuple[str, UUID] | None:
+        """The createdAt and userId that a cursor names; None if it is malformed."""
+        created_at, number = CURSOR.parse(cursor) or ("", -1)
+        return (created_at, UUID(int=number)) if 0 <= number < 1 << 128 else None
+
+    def cursor_of(self, position: Sequence[Any]) -> str:
+        """The cursor that names a position."""
+        created_at, user_id = position
+        return CURSOR.write(created_at, UUID(user_id).int)
+
+    def read(self, parameters: Mapping[str, Sequence[str]]) -> list[FieldError]:
+        """Read the query parameters; returns their errors."""
+        errors = super().read(parameters)
+        if "status" in parameters:
+            self.status = single(parameters["status"])
+            if self.status not in Status.values:
+                errors.append(FieldError("status", NOT_A_STATUS, code_of(parameters["status"], "notAllowed")))
+        return errors
+
+    def query(self, partner_id: int) -> Query[Page]:
+        """The query of the page. Raises BadRequestError for parameters that are not valid."""
+        self.require_valid()
+        if self.status is None:
+            return USERS.page((partner_id,), self.start, self.limit)
+        return USERS_OF_STATUS.page((partner_id, self.status), self.start, self.limit)
 
 
 class UserCollection(PartnerAPIView):

@@ -17,11 +17,11 @@ from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT
 from partners.api.serializers import TextField
 from sandbox.faults import Fault
 from sandbox.serializers import MAX_HOURS
+from sandbox.simulated_transactions import MAX_ITEMS
 from tests.support import drift
 from tests.support.client import in_process
 from transactions import imports
-from transactions.api.serializers import MAX_ITEMS
-from transactions.api.views import CURSOR
+from transactions.api import CURSOR
 from transactions.documents import file_types
 from transactions.models import DocumentType
 from users.api.serializers import CREATE

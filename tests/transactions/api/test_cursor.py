@@ -13,7 +13,7 @@ from core.formats.rfc_3339 import parse_timestamp
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.responses import failing_fields
-from transactions.api.views import MAX_TIEBREAK, CursorPagination
+from transactions.api import MAX_TIEBREAK, CursorPagination
 from transactions.models import Conversion
 from users.models import User
 

@@ -20,9 +20,9 @@ from tests.support.documents import add_documents
 from tests.support.internal import REASON
 from tests.support.plans import UNORDERED, generic_plan, nodes, planning_without
 from tests.support.tables import vacuum
-from transactions.api.views import CONVERSIONS, DOCUMENTS
+from transactions.api import CONVERSIONS, DOCUMENTS
 from users import queries as user_queries
-from users.api.pagination import USERS, USERS_OF_STATUS
+from users.api.views import USERS, USERS_OF_STATUS
 from users.models import Status, StatusChange, User
 
 MANY = 1000

@@ -1,0 +1,174 @@
+"""Conversions and documents that sandbox partners simulate, by the rules of imports: contract, section 11."""
+
+import io
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import structlog
+from django.db.models import QuerySet
+from django.db.models.expressions import RawSQL
+from django.http import HttpResponse
+from orjson import Fragment
+from rest_framework import serializers
+from rest_framework.fields import empty
+
+from core.database.query import wire_time
+from core.formats.rfc_3339 import format_timestamp
+from core.refusals import RefusedError
+from partners.api.errors import UnavailableError
+from partners.api.request import PartnerRequest
+from partners.api.serializers import ChoiceField, ItemsField, RuleField, StrictSerializer, TextField
+from sandbox.views import SandboxUserView
+from transactions import imports
+from transactions.documents.file_types import pdf
+from transactions.documents.publishing import StorageError, discard, publish
+from transactions.models import TITLE_LENGTH, Conversion, Document, DocumentType
+from users.models import User
+
+log = structlog.get_logger("sandbox.simulated_transactions")
+
+# A partner waits for the answer, unlike an import.
+STATEMENT_SECONDS, LOCK_SECONDS = 4, 3
+OTHER_CONTENT = "A conversion with this conversionId and other content exists."
+# A simulated import has at most so many items.
+MAX_ITEMS = 100
+
+
+class LineField(RuleField):
+    """A value under the rule of an import's line (transactions/imports.py)."""
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """Apply the rule to null too; DRF would not."""
+        if data is empty:
+            return super().run_validation(data)
+        try:
+            return self.rule(data)
+        except imports.LineError as error:
+            message = f"{error.problem[:1].upper()}{error.problem[1:]}."
+            raise serializers.ValidationError(message, error.code) from None
+
+
+class SimulatedMoneySerializer(StrictSerializer[Any]):
+    """An amount in a currency, to be recorded."""
+
+    not_an_object = f"M{imports.NOT_A_SIDE[1:]}."
+
+    currency = LineField(imports.text_rule(imports.CURRENCY))
+    amount = LineField(imports.text_rule(imports.DECIMAL))
+
+
+class SimulatedConversionSerializer(StrictSerializer[Any]):
+    """A conversion to be recorded."""
+
+    conversionId = LineField(imports.text_rule(imports.CONVERSION_ID), required=False)
+    createdAt = LineField(imports.created_at_of, required=False)
+    from_ = SimulatedMoneySerializer(error_messages={"null": SimulatedMoneySerializer.not_an_object})
+    to = SimulatedMoneySerializer(error_messages={"null": SimulatedMoneySerializer.not_an_object})
+    rate = LineField(imports.rate_of)
+
+    def get_fields(self) -> dict[str, Any]:
+        """The declared fields, `from_` under its name on the wire."""
+        return {name.removesuffix("_"): field for name, field in super().get_fields().items()}
+
+
+class SimulatedConversionsSerializer(StrictSerializer[Any]):
+    """Conversions to be recorded, all or none."""
+
+    items = ItemsField(
+        child=SimulatedConversionSerializer(error_messages={"null": StrictSerializer.not_an_object}),
+        min_length=1,
+        max_length=MAX_ITEMS,
+    )
+
+
+class SimulatedDocumentSerializer(StrictSerializer[Any]):
+    """A document to be published."""
+
+    type = ChoiceField(DocumentType)
+    title = TextField(max_length=TITLE_LENGTH)
+
+
+def simulate_conversions(*, user: User, slug: str, items: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Record conversions of a sandbox user, all or none; return their JSON in the order of the items.
+
+    slug: of the user's partner. items: of SimulatedConversionSerializer; `conversionId` and `createdAt` may be absent.
+    One that is recorded already with the same content is returned as it is.
+    Raises RefusedError; ValueError for a user who is real.
+    """
+    if not user.is_sandbox:
+        raise ValueError("Conversions of real users are not simulated.")
+    rows, ids = list[imports.Row](), list[str]()
+    now = format_timestamp(datetime.now(UTC))
+    # Sent again without a time, a conversion is the same: of simultaneous requests, the later ones wait and find it.
+    untimed = [item["conversionId"] for item in items if "conversionId" in item and "createdAt" not in item]
+    if untimed:
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+    times = {conversion_id: created_at for conversion_id, created_at, _item in _recorded(user, untimed)}
+    for index, item in enumerate(items):
+        conversion_id = item.get("conversionId") or f"sandbox-{uuid.uuid4()}"
+        created_at = item["createdAt"].isoformat() if "createdAt" in item else times.get(conversion_id, now)
+        times.setdefault(conversion_id, created_at)
+        sides = [item[side][part] for side in ("from", "to") for part in ("currency", "amount")]
+        head = (str(index), slug, user.external_id, conversion_id, created_at, "conversion")
+        rows.append((*head, *sides, item["rate"]))
+        ids.append(conversion_id)
+    _, other = imports.store(rows, statement_seconds=STATEMENT_SECONDS, lock_seconds=LOCK_SECONDS)
+    if other:
+        raise RefusedError(f"items[{min(other)}]: {OTHER_CONTENT}")
+    written = {conversion_id: item for conversion_id, _created_at, item in _recorded(user, ids)}
+    return [written[conversion_id] for conversion_id in ids]
+
+
+def _recorded(user: User, ids: Sequence[str]) -> QuerySet[Any, tuple[str, str, str]]:
+    """The conversions of the user's partner with these ids: id, createdAt and the item, as a list has them."""
+    rows = Conversion.objects.filter(partner=user.partner_id, conversion_id__in=ids)
+    return rows.values_list("conversion_id", RawSQL(wire_time("created_at"), ()), RawSQL(Conversion.wire, ()))  # noqa: S611
+
+
+class SimulatedTransactions(SandboxUserView):
+    """/v1/sandbox/users/{externalId}/transactions."""
+
+    serializer_class = SimulatedConversionsSerializer
+
+    def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
+        with self.once() as claim:
+            if claim.is_new:
+                user = self.get_user(external_id)
+                items = self.validated()["items"]
+                rows = simulate_conversions(user=user, slug=request.user.partner_slug, items=items)
+                claim.respond(201, {"items": [Fragment(one) for one in rows]})
+        return claim.response
+
+
+class SimulatedDocuments(SandboxUserView):
+    """/v1/sandbox/users/{externalId}/documents."""
+
+    serializer_class = SimulatedDocumentSerializer
+
+    def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
+        document = None
+        try:
+            with self.once() as claim:
+                if claim.is_new:
+                    user = self.get_user(external_id)
+                    body = self.validated()
+                    document = publish(
+                        user=user,
+                        source=io.BytesIO(pdf(("SAMPLE", "", "A document of the sandbox, not a real one."))),
+                        kind=body["type"],
+                        title=body["title"],
+                        content_type="application/pdf",
+                    )
+                    rows = Document.objects.filter(pk=document.pk)
+                    claim.respond(201, Fragment(rows.values_list(RawSQL(Document.wire, ()), flat=True).get()))  # noqa: S611
+        except StorageError:
+            log.exception("document could not be stored")
+            raise UnavailableError from None
+        except BaseException as error:
+            # Its file, if the row was rolled back.
+            if document is not None:
+                discard(document, error)
+            raise
+        return claim.response

@@ -1,1 +1,0 @@
-"""Simulated decisions, requirements, conversions and documents."""
