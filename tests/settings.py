@@ -37,7 +37,16 @@ os.environ.update(
 from pathlib import Path
 
 from config.embedded import server
-from tests.support.unsafe_server import UnsafeServer
+
+
+class UnsafeServer(server.EmbeddedServer):
+    """A server whose data need not survive a power failure: TRUNCATE and CREATE DATABASE wait for no disk.
+
+    Tables are analysed by tests alone: a plan does not depend on when autovacuum comes by.
+    """
+
+    options = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c autovacuum=off"
+
 
 # Not that of the demo and of development.
 server.checkout_server = UnsafeServer(Path(__file__).parents[1] / ".local" / "test-postgres")

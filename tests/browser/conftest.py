@@ -25,7 +25,7 @@ from staff.models import Staff
 from tests import factories
 from tests.browser.cases import client, empty_queue, register  # noqa: F401
 from tests.slow.live.conftest import start_server
-from tests.support import totp
+from tests.support.staff import TOTP_SECRET, totp_code
 from tests.support.timeouts import WAIT_SECONDS
 
 PASSWORD = "correct horse battery staple"
@@ -116,14 +116,14 @@ def page(new_page: Callable[..., Page]) -> Iterator[Page]:
 
 @pytest.fixture
 def enrolled() -> Callable[[str], Staff]:
-    """Makes somebody of a role (as in tests/support/staff.py) who has been here before: PASSWORD, and totp.SECRET."""
+    """Makes somebody of a role (as in tests/support/staff.py) who has been here before: PASSWORD, and TOTP_SECRET."""
 
     def make(role: str) -> Staff:
         staff = factories.StaffFactory.create(role="viewer" if role == "superuser" else role)
         staff.is_superuser = role == "superuser"
         staff.set_password(PASSWORD)
         staff.save()
-        TOTP.activate(staff, totp.SECRET)
+        TOTP.activate(staff, TOTP_SECRET)
         RecoveryCodes.activate(staff)
         return staff
 
@@ -144,7 +144,7 @@ def login(enrolled: Callable[[str], Staff], server_url: str) -> Callable[..., St
         if by_forms:
             page.goto(f"/admin/account/login/?next={path}")
             give_password(page, person.username, PASSWORD)
-            page.get_by_label("Code").fill(totp.code())
+            page.get_by_label("Code").fill(totp_code())
             page.get_by_role("button", name="Sign in", exact=True).click()
             page.wait_for_url(lambda url: "/account/" not in url)
         else:

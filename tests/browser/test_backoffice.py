@@ -19,8 +19,8 @@ from staff.login.reauthentication import FRESH_SECONDS
 from staff.models import Staff
 from tests import factories
 from tests.browser.cases import Register, open_decision, transport_to
-from tests.support import totp
 from tests.support.client import PartnerClient
+from tests.support.staff import totp_code
 from users.decisions.compliance import Decision, decide
 from users.models import AccessKind, AccessRecord, Status, User
 
@@ -290,7 +290,7 @@ def test_the_secret_of_a_key_that_a_partner_manager_issues_signs_requests(
     page.get_by_label("Label").fill("production")
     page.get_by_role("button", name="Issue", exact=True).click()
     # The factor of the login is too old: nothing is issued before it is given again.
-    page.get_by_label("Code").fill(totp.code(periods=1))
+    page.get_by_label("Code").fill(totp_code(periods=1))
     assert not ApiKey.objects.filter(partner=committed_partner).exists()
     page.get_by_role("button", name="Confirm").click()
 
@@ -336,7 +336,7 @@ def test_after_a_fresh_factor_a_page_says_that_the_download_has_begun(
     login(page, "auditor", path=f"/admin/cases/{user.pk}/evidence/")
     grow_stale(page)
     page.get_by_role("button", name="Export evidence pack").click()
-    page.get_by_label("Code").fill(totp.code(periods=1))
+    page.get_by_label("Code").fill(totp_code(periods=1))
     with page.expect_download() as begun:
         page.get_by_role("button", name="Confirm").click()
     assert zipfile.is_zipfile(begun.value.path())

@@ -9,7 +9,7 @@ from staff.login import sessions
 from staff.models import Staff
 from tests.browser.cases import Register, open_decision
 from tests.browser.conftest import PASSWORD, give_password
-from tests.support import totp
+from tests.support.staff import totp_code
 from users.models import User
 
 Login = Callable[..., Staff]
@@ -29,7 +29,7 @@ def kept(page: Page) -> list[str]:
 def sign_in_again(page: Page, staff: Staff) -> None:
     """After a session that ended; the next code, as each is valid once."""
     give_password(page, staff.username, PASSWORD)
-    page.get_by_label("Code").fill(totp.code(periods=1))
+    page.get_by_label("Code").fill(totp_code(periods=1))
     page.get_by_role("button", name="Sign in", exact=True).click()
 
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from staff.accounts import create_staff
 from staff.models import Staff
 from tests.browser.conftest import give_password
-from tests.support import totp
+from tests.support.staff import totp_code
 
 NEW_PASSWORD = "a password of my very own"
 
@@ -85,14 +85,14 @@ def test_a_first_login_with_an_authenticator_app(page: Page) -> None:
     page.get_by_role("link", name="Set up an app").click()
     page.get_by_text("No camera?").click()
     secret = page.locator("#authenticator_secret").inner_text()
-    page.get_by_label("Authenticator code").fill(totp.code(secret))
+    page.get_by_label("Authenticator code").fill(totp_code(secret))
     page.get_by_role("button", name="Activate").click()
     codes = save_codes(page)
     assert len(codes) == 10
 
     leave(page)
     give_password(page, staff.username, NEW_PASSWORD)
-    page.get_by_label("Code").fill(totp.code(secret, periods=1))
+    page.get_by_label("Code").fill(totp_code(secret, periods=1))
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(lambda url: "/account/" not in url)
 

@@ -19,8 +19,7 @@ from partners.models import Partner
 from staff.models import Staff
 from tests import factories
 from tests.conftest import database_url
-from tests.support.ageing import date_back
-from tests.support.erasing import approve_erasure, erase
+from tests.support.erasing import approve_erasure, date_back, erase
 from users import retention
 from users.models import Erasure, Hold, ProposedErasure, User
 from users.models.statuses import ENDED_STATUSES, TRANSITIONS, Status

@@ -15,8 +15,7 @@ from tests.resilience.cluster import Cluster, own_cluster
 from tests.resilience.load import Tally, load
 from tests.slow.live.conftest import Server, serving
 from tests.support.client import PartnerClient
-from tests.support.prompt import ANSWER_SECONDS, once_prompt
-from tests.support.watched import wait_until
+from tests.support.watched import ANSWER_SECONDS, once_prompt, wait_until
 
 # LIVE_AWAY_SECONDS=10 and LIVE_KILLS=30 for the long run.
 AWAY_SECONDS = float(os.environ.get("LIVE_AWAY_SECONDS", "3"))

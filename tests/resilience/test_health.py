@@ -11,9 +11,8 @@ from django.db import connections
 from core.database import serving_role
 from tests.conftest import database_url
 from tests.slow.live.conftest import free_port
-from tests.support.prompt import promptly
 from tests.support.redis_process import own_redis
-from tests.support.watched import Relay, Watched, wait_until, watched
+from tests.support.watched import Relay, Watched, promptly, wait_until, watched
 
 HEALTHY = {"database": "ok", "migrations": "ok"}
 TIMEOUT = "does not respond within 1.5 seconds"

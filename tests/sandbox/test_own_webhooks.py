@@ -23,10 +23,10 @@ from sandbox import faults, webhook_views
 from tests import factories
 from tests.support.at_once import at_once
 from tests.support.client import PartnerClient, Response, Transport, now
+from tests.support.events import secrets_in_force
 from tests.support.receiver import Receiver, Reply
 from tests.support.responses import assert_error, codes
 from tests.support.timeouts import WAIT_SECONDS
-from tests.support.webhook_secrets import secrets_in_force
 
 WEBHOOKS = "/v1/sandbox/webhooks"
 URL = "https://hooks.example.com/events"

@@ -12,8 +12,7 @@ from partners.api import redis_counter, throttling
 from partners.models import Partner
 from tests.slow.live.conftest import free_port
 from tests.support.client import PartnerClient, Response
-from tests.support.redis_process import own_redis
-from tests.support.slow_proxy import SlowProxy, slow_proxy
+from tests.support.redis_process import SlowProxy, own_redis, slow_proxy
 
 pytestmark = pytest.mark.usefixtures("fresh_counter")
 

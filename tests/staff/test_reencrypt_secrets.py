@@ -13,10 +13,10 @@ from partners.models import ApiKey, Partner
 from staff.models import Staff
 from tests import factories
 from tests.staff.login.test_login import CODE, enrolled, log_in, where_to
-from tests.support import totp
 from tests.support.client import in_process
 from tests.support.commands import outcome, printed, run
-from tests.support.webhook_secrets import secrets_in_force
+from tests.support.events import secrets_in_force
+from tests.support.staff import totp_code
 
 pytestmark = pytest.mark.django_db
 
@@ -75,7 +75,7 @@ def test_with_the_old_key_retired_partners_still_sign_and_staff_still_log_in(
     use(settings, NEW)
     assert api.get("/v1/ping").status == 200
     assert secrets_in_force(webhook) == secrets
-    assert accepted(staff, totp.code())
+    assert accepted(staff, totp_code())
     assert accepted(staff, recovery[0])
 
 

@@ -28,8 +28,8 @@ from tests import factories
 from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import PartnerClient
 from tests.support.documents import add_document
+from tests.support.events import secrets_in_force
 from tests.support.staff import client_as
-from tests.support.webhook_secrets import secrets_in_force
 from transactions.models import Conversion, Document
 from users import retention
 from users.decisions import compliance, proposals

@@ -1,4 +1,4 @@
-"""Actions that begin together, each in a thread and a database session of its own."""
+"""Actions that begin together, each in a thread and a database session of its own, and sessions that wait."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -7,8 +7,10 @@ from typing import Any, TypeVar
 
 from django.db import connection
 
+from core.database import statements
 from core.refusals import RefusedError
 from tests.support.timeouts import WAIT_SECONDS
+from tests.support.watched import wait_until
 
 T = TypeVar("T")
 
@@ -38,3 +40,17 @@ def tried_at_once(*actions: Callable[[], Any]) -> list[Any]:
             return refusal
 
     return at_once(len(actions), attempt)
+
+
+_WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
+
+def wait_for_sessions(count: int) -> None:
+    """Wait until so many sessions of this database wait for a lock; also within a transaction."""
+
+    def wait() -> bool:
+        # A transaction sees one snapshot of all sessions.
+        statements.fetch_all("SELECT pg_stat_clear_snapshot()", ())
+        return statements.fetch_all(_WAITING, ()) == [(count,)]
+
+    wait_until(wait)

@@ -1,7 +1,13 @@
-"""Erasures that two people have approved: users are erased by nothing less."""
+"""Erasures that two people have approved: users are erased by nothing less. Users that are dated back."""
+
+from datetime import datetime
+from uuid import UUID
 
 import psycopg
 
+from config.embedded.server import SUPERUSER
+from core.database import serving_role
+from tests.conftest import database_url
 from tests.support.approval_rules import reviewer, superuser
 from users import retention
 from users.models import ErasureProposal, User
@@ -26,3 +32,10 @@ def age_erasures(interval: str) -> None:
             f"UPDATE users_erasureproposal SET created_at = created_at - interval '{interval}',"
             f" ended_at = ended_at - interval '{interval}'"
         )
+
+
+def date_back(user_id: UUID, since: datetime) -> None:
+    """Have the user of a committed transaction been in its status since then."""
+    with psycopg.connect(database_url(serving_role.SERVING, SUPERUSER), autocommit=True) as superuser:
+        superuser.execute("SET session_replication_role = replica")
+        superuser.execute("UPDATE users_user SET status_since = %s WHERE id = %s", (since, user_id))

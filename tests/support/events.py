@@ -1,4 +1,4 @@
-"""Makes events as the service does: by changes, which the relay then places."""
+"""Makes events as the service does: by changes, which the relay then places. The secrets of a webhook."""
 
 from datetime import timedelta
 
@@ -7,7 +7,8 @@ from django.db.models.functions import Now
 
 from core.database import serving_role
 from events.feed.relay import Relay
-from events.models import Event, OutboxEntry
+from events.models import Event, OutboxEntry, WebhookEndpoint
+from events.webhooks import endpoints
 from partners.models import Partner
 from tests import factories
 from users.models import User
@@ -33,3 +34,8 @@ def make_older(event: Event | OutboxEntry, age: timedelta) -> None:
     rows = type(event)._default_manager.using(serving_role.OWNER).filter(pk=event.pk)
     assert rows.update(created_at=Now() - age) == 1
     connections[serving_role.OWNER].close()
+
+
+def secrets_in_force(endpoint: WebhookEndpoint) -> list[str]:
+    """The secrets that sign the endpoint's deliveries, newest first."""
+    return endpoints.secrets_by_endpoint([endpoint.pk])[endpoint.pk]

@@ -75,3 +75,11 @@ def planning_of_many_users() -> Iterator[CursorWrapper]:
             )
         cursor.execute("ANALYZE users_user")
         yield cursor
+
+
+def vacuum(*tables: str) -> None:
+    """Vacuum and analyze tables, as their owner."""
+    owner = connections[serving_role.OWNER]
+    with owner.cursor() as cursor:
+        cursor.execute(f"VACUUM (ANALYZE) {', '.join(tables)}")
+    owner.close()

@@ -16,8 +16,8 @@ from events.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 from events.webhooks import addresses, endpoints
 from partners.models import Partner
 from tests.factories import PartnerFactory, WebhookDeliveryFactory, WebhookEndpointFactory
+from tests.support.events import secrets_in_force
 from tests.support.staff import client_as, staff_acts, words
-from tests.support.webhook_secrets import secrets_in_force
 
 PARTNERS = "/admin/partners/partner/"
 WEBHOOKS = "/admin/events/webhookendpoint/"

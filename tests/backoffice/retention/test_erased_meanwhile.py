@@ -16,9 +16,8 @@ from partners.models import Partner
 from staff.models import Staff
 from tests import factories
 from tests.conftest import database_url
-from tests.support.ageing import date_back
-from tests.support.erasing import approve_erasure, erase
-from tests.support.locks import wait_for_sessions
+from tests.support.at_once import wait_for_sessions
+from tests.support.erasing import approve_erasure, date_back, erase
 from tests.support.staff import client_of
 from users.decisions.changes import version_of
 from users.models import User

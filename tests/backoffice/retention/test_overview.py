@@ -14,9 +14,8 @@ from core.database import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url
-from tests.support.ageing import date_back
 from tests.support.approval_rules import reviewer
-from tests.support.erasing import age_erasures, erase
+from tests.support.erasing import age_erasures, date_back, erase
 from tests.support.staff import client_of, words
 from users.models import AccessRecord, ErasureProposal, Status, User
 from users.retention import place_hold

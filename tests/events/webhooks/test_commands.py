@@ -13,8 +13,8 @@ from partners.models import Partner
 from tests.factories import WebhookDeliveryFactory, WebhookEndpointFactory
 from tests.support import drift
 from tests.support.commands import outcome, printed, refusal, run
+from tests.support.events import secrets_in_force
 from tests.support.receiver import Receiver, Reply
-from tests.support.webhook_secrets import secrets_in_force
 
 URL = "https://hooks.example.com/events"
 UNKNOWN = "11111111-1111-1111-1111-111111111111"

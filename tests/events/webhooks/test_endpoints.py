@@ -15,7 +15,7 @@ from events.models import DisabledReason, EventType, WebhookEndpoint, WebhookSec
 from events.webhooks import endpoints
 from partners.models import Partner
 from tests.factories import WebhookDeliveryFactory, WebhookEndpointFactory, add_endpoint
-from tests.support.webhook_secrets import secrets_in_force
+from tests.support.events import secrets_in_force
 
 URL = "https://hooks.example.com/events"
 PUBLIC, PRIVATE = "198.41.0.4", "10.0.0.1"

@@ -17,8 +17,7 @@ from tests import factories
 from tests.conftest import database_url
 from tests.slow.live.conftest import blocked_by, serving
 from tests.support.client import PartnerClient, Response, now
-from tests.support.prompt import promptly
-from tests.support.watched import wait_until
+from tests.support.watched import promptly, wait_until
 from users.models import User, UserEvent
 
 Clients = tuple[PartnerClient, PartnerClient]

@@ -13,9 +13,9 @@ from pytest_django import Settings
 from partners.models import ApiKey, Partner
 from staff.login.reauthentication import FRESH_SECONDS
 from tests.staff.login.test_login import FACTORS, age, enrolled, inside, where_to
-from tests.support import totp
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.client import Response
+from tests.support.staff import totp_code
 from users.decisions import compliance, proposals
 from users.decisions.changes import version_of
 from users.models import User
@@ -47,7 +47,7 @@ def confirm(client: Client, asked: Any, code: str = "") -> Any:
     """Answers the page that asks for the factor."""
     path, _, query = asked.headers["Location"].partition("?next=")
     assert path == CONFIRM
-    return client.post(path, {"code": code or totp.code(periods=1), "next": unquote(query)})
+    return client.post(path, {"code": code or totp_code(periods=1), "next": unquote(query)})
 
 
 def test_a_factor_of_the_login_is_fresh_for_a_quarter_of_an_hour(partner: Partner) -> None:
@@ -134,7 +134,7 @@ def test_what_waits_is_not_done_once_the_person_went_elsewhere(partner: Partner)
     client = inside(enrolled())
     grow_stale(client)
     issue(client, partner)
-    response = client.post(CONFIRM, {"code": totp.code(periods=1), "next": "/admin/"})
+    response = client.post(CONFIRM, {"code": totp_code(periods=1), "next": "/admin/"})
     assert response.headers["Location"] == "/admin/"
     assert not ApiKey.objects.exists()
 

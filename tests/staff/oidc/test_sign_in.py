@@ -27,11 +27,11 @@ from staff.models import Staff
 from tests import factories
 from tests.staff.login.test_login import PASSKEY, PASSWORD, age, enrolled, inside, log_in
 from tests.staff.login.test_reauthentication import grow_stale
-from tests.support import totp
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.client import Response
 from tests.support.commands import outcome
 from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider, started
+from tests.support.staff import TOTP_SECRET, totp_code
 from users.decisions import compliance, proposals
 from users.decisions.changes import version_of
 from users.models import User
@@ -343,7 +343,7 @@ def test_who_was_made_by_the_directory_is_related_to_nobody(
 
 @pytest.mark.parametrize("said", [{"amr": ["pwd", "hwk"]}, {"amr": ["mfa"]}])
 def test_the_providers_second_factor_is_enough(company: OidcProvider, ada: Staff, said: dict[str, Any]) -> None:
-    TOTP.activate(ada, totp.SECRET)
+    TOTP.activate(ada, TOTP_SECRET)
     company.say(person=ADA | said)
     assert is_in(sign_in(company)[0])
 
@@ -362,11 +362,11 @@ def test_without_one_ours_is_asked_as_after_a_password(company: OidcProvider, ad
     company.say(person=ADA | {"amr": ["pwd"]})
     client, _ = sign_in(company)
     assert client.get(QUEUE).headers["Location"].startswith("/admin/account/factors/?")
-    TOTP.activate(ada, totp.SECRET)
+    TOTP.activate(ada, TOTP_SECRET)
     client, response = sign_in(company, next=QUEUE)
     assert response.headers["Location"].startswith("/admin/account/factors/code/")
     assert not is_in(client)
-    assert client.post("/admin/account/factors/code/", {"code": totp.code()}).headers["Location"] == QUEUE
+    assert client.post("/admin/account/factors/code/", {"code": totp_code()}).headers["Location"] == QUEUE
 
 
 def proposal_to_approve(company: OidcProvider, create_user: Callable[..., Response]) -> tuple[Client, User, Any]:
@@ -683,7 +683,7 @@ def test_an_emergency_account_signs_in_with_a_password(no_passwords: None) -> No
     Staff.objects.filter(pk=staff.pk).update(is_emergency=True)
     before = REGISTRY.get_sample_value("psi_emergency_sign_ins_total") or 0
     client, response = log_in(staff, PASSWORD)
-    client.post(response.headers["Location"], {"code": totp.code()})
+    client.post(response.headers["Location"], {"code": totp_code()})
     assert is_in(client)
     assert REGISTRY.get_sample_value("psi_emergency_sign_ins_total") == before + 1
     assert trail("signIn.emergency") == [(staff.username, "signIn.emergency", staff.username)]

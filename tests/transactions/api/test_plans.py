@@ -18,8 +18,7 @@ from partners.models import Partner
 from tests import factories
 from tests.support.documents import add_documents
 from tests.support.internal import REASON
-from tests.support.plans import UNORDERED, generic_plan, nodes, planning_without
-from tests.support.tables import vacuum
+from tests.support.plans import UNORDERED, generic_plan, nodes, planning_without, vacuum
 from transactions.api import CONVERSIONS, DOCUMENTS
 from users import queries as user_queries
 from users.api.views import USERS, USERS_OF_STATUS

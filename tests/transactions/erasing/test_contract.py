@@ -19,12 +19,11 @@ from events.models import WebhookDelivery
 from partners.models import IdempotencyRecord, Partner, UsedSignature
 from tests import factories
 from tests.conftest import database_url
-from tests.support.ageing import date_back
+from tests.support.at_once import wait_for_sessions
 from tests.support.client import PartnerClient, in_process
 from tests.support.documents import add_document
-from tests.support.erasing import approve_erasure
+from tests.support.erasing import approve_erasure, date_back
 from tests.support.erasing import erase as insert_erasure
-from tests.support.locks import wait_for_sessions
 from transactions.documents.downloads import STORAGE
 from users.models import User
 

@@ -21,10 +21,9 @@ from partners.models import Partner
 from staff.models import Staff
 from tests import factories
 from tests.conftest import database_url
-from tests.support.ageing import date_back
 from tests.support.commands import outcome, printed, refusal, run
 from tests.support.documents import add_document, path_of
-from tests.support.erasing import age_erasures, approve_erasure
+from tests.support.erasing import age_erasures, approve_erasure, date_back
 from tests.support.staff import client_of
 from transactions.documents import publishing
 from transactions.documents.downloads import STORAGE

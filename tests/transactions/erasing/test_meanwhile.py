@@ -16,10 +16,9 @@ from core.database import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url
-from tests.support.ageing import date_back
+from tests.support.at_once import wait_for_sessions
 from tests.support.commands import run
-from tests.support.erasing import approve_erasure, erase
-from tests.support.locks import wait_for_sessions
+from tests.support.erasing import approve_erasure, date_back, erase
 from tests.transactions.imports.running import Line, Result, stored, write
 from transactions import imports
 from transactions.models import Document

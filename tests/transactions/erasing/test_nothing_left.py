@@ -19,12 +19,11 @@ from partners.models import Partner, SandboxRequest
 from staff.models import Staff
 from tests import factories
 from tests.conftest import database_url
-from tests.support.ageing import date_back
 from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import in_process
 from tests.support.commands import outcome
 from tests.support.documents import add_document
-from tests.support.erasing import age_erasures
+from tests.support.erasing import age_erasures, date_back
 from tests.support.staff import client_of
 from transactions.documents.publishing import withdraw
 from users import claims, retention

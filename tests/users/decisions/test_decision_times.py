@@ -10,7 +10,7 @@ from core.database import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url
-from tests.support.locks import wait_for_sessions
+from tests.support.at_once import wait_for_sessions
 from tests.support.staff import client_as
 from tests.support.timeouts import WAIT_SECONDS
 from users.decisions.changes import since_last_decision

@@ -14,7 +14,6 @@ from core.database import statements
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.plans import planning_without
-from tests.support.postal_codes import postal_code_fits
 from users.decisions.reasons import label_of
 from users.decisions.risk_flags import RISK_FLAGS, RiskFlag, risk_flag_codes, risk_flags_for, visible_flags
 from users.models import Status, StatusChange, User
@@ -101,7 +100,8 @@ def test_a_postal_code_of_another_province_is_a_risk_flag_that_names_both(make: 
 def test_a_postal_code_belongs_to_its_province(
     country: str, province: str, postal_code: str, db: None, *, fits: bool
 ) -> None:
-    assert postal_code_fits(country, province, postal_code) is fits
+    values = (country, province, postal_code)
+    assert statements.fetch_one("SELECT users_postal_code_fits(%s, %s, %s)", values) == (fits,)
 
 
 def test_the_database_has_the_data_of_the_library(db: None) -> None:

@@ -19,9 +19,8 @@ from partners.models import Mode, Partner
 from staff.models import Staff
 from tests import factories
 from tests.conftest import database_url
-from tests.support.ageing import date_back
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
-from tests.support.erasing import approve_erasure, erase
+from tests.support.erasing import approve_erasure, date_back, erase
 from users import retention
 from users.decisions import compliance, proposals
 from users.models import Erasure, Hold, HoldRelease, Proposal, Status, StatusChange, User, UserEvent

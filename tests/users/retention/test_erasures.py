@@ -15,10 +15,9 @@ from partners.models import Partner
 from staff.models import Staff
 from tests import factories
 from tests.conftest import database_url
-from tests.support.ageing import date_back
 from tests.support.approval_rules import act, reviewer
 from tests.support.commands import outcome, refusal
-from tests.support.erasing import age_erasures, approve_erasure, erase
+from tests.support.erasing import age_erasures, approve_erasure, date_back, erase
 from users import retention
 from users.models import ErasureProposal, ProposedErasure, Status, User
 
