@@ -20,16 +20,19 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 from django.views.decorators.http import require_safe
 
+from backoffice.case.file import PERMISSION as FILE
 from backoffice.lists.bounded_lists import bounded_count, count_text
 from backoffice.lists.cells import labelled
 from backoffice.lists.pages import ASKED as ASKED_LIST
 from backoffice.lists.pages import DECISIONS, QUEUE
 from backoffice.lists.waiting_time import AgeState, limits
+from backoffice.users.file_lists import LISTED, needing
 from backoffice.users.filters import OVERDUE, TO_DECIDE
 from users import claims, retention
 from users.decisions import proposals
-from users.models import ASKED, Status, StatusChange, User
+from users.models import ASKED, FileEntry, Status, StatusChange, User
 from users.models.case import live
+from users.profile.field_rules import today
 
 DAYS = 30
 # An index alone counts so many within some 10 ms.
@@ -79,6 +82,12 @@ def _figures(may: Callable[[str], bool]) -> Iterator[dict[str, Any]]:
     if may("users.view_proposal"):
         text, url = count_text(bounded_count(proposals.waiting())), reverse("admin:users_proposal_changelist")
         yield {"title": _("For a second person"), "text": text, "url": url}
+    if may(FILE):
+        for code, kind in LISTED.items():
+            rows = live(FileEntry.objects.filter(needing(kind)))
+            is_bad = kind.due and rows.filter(due_on__lt=today()).exists()
+            text, url = count_text(bounded_count(rows)), reverse(f"admin:users_fileentry_{code}")
+            yield {"title": kind.list_title, "text": text, "url": url, "is_bad": is_bad}
     if may("users.keep_records"):
         text, url = count_text(bounded_count(retention.due_users())), reverse("backoffice_records")
         yield {"title": _("Due for erasure"), "text": text, "url": url}
@@ -89,8 +98,8 @@ def _decisions() -> Iterator[dict[str, Any]]:
 
     The share is of those about users who waited for compliance, since they began to; rounded down: 100 is all of them.
     """
-    today = timezone.localdate()
-    periods = {_("Today"): today, _("Last %(days)s days") % {"days": DAYS}: today - timedelta(days=DAYS - 1)}
+    first_days = timezone.localdate(), timezone.localdate() - timedelta(days=DAYS - 1)
+    periods = dict(zip((_("Today"), _("Last %(days)s days") % {"days": DAYS}), first_days, strict=True))
     waited = Q(from_status=Status.PENDING_COMPLIANCE, waiting_since__isnull=False)
     in_time = waited & Q(waiting_since__gte=F("created_at") - timedelta(hours=settings.COMPLIANCE_TARGET_HOURS))
     for title, first in periods.items():

@@ -7,7 +7,7 @@ from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, re_path
 
 from backoffice import retention
-from backoffice.case import acts
+from backoffice.case import acts, file_acts
 from backoffice.exports import views as exports
 from backoffice.exports.views import HISTORY_LISTS
 from backoffice.landing import landing
@@ -33,6 +33,10 @@ urlpatterns: list[URLPattern] = [
     _page(f"{_CASE}note/", acts.add_note, "note"),
     _page(f"{_CASE}evidence/", exports.export_evidence_pack, "evidence"),
     _page(f"{_CASE}copy/", exports.export_person_copy, "person_copy"),
+    _page(f"{_CASE}file/<str:kind>/", file_acts.file_page, "file"),
+    _page(f"{_CASE}file/<str:kind>/add/", file_acts.add_entry, "add_file_entry"),
+    _page(f"{_CASE}file/<str:kind>/close/", file_acts.end_entry, "end_file_entry"),
+    _page(f"{_CASE}file/<str:kind>/number/", file_acts.show_number, "file_number"),
     _page(f"{_CASE}hold/", acts.place_hold, "hold"),
     _page(f"{_CASE}hold/release/", acts.release_hold, "release_hold"),
     _page("records/", retention.overview, "records"),

@@ -32,6 +32,7 @@ from users.api.serializers import CREATE, UPDATE
 from users.claims import next_case
 from users.decisions.compliance import PERMISSION, Decision, decide
 from users.decisions.reasons import REASONS
+from users.file import entries
 from users.models import Status, User
 from users.requirements import open_requirement
 from users.retention import place_hold
@@ -44,7 +45,7 @@ _REQUIREMENT = "(SELECT user_id FROM users_requirement WHERE id = one.requiremen
 _ROWS: Mapping[type[models.Model], str] = {
     User: "one.id",
     rows.UserEvent: "one.pgh_obj_id",
-    **dict.fromkeys((rows.StatusChange, rows.Requirement, rows.AccessRecord), "one.user_id"),
+    **dict.fromkeys((rows.StatusChange, rows.Requirement, rows.AccessRecord, rows.FileEntry), "one.user_id"),
     **dict.fromkeys((rows.RequirementResponse, rows.RequirementClosure), _REQUIREMENT),
 }
 # The value of one unit in CAD, and the decimals of amounts.
@@ -113,6 +114,8 @@ def _create_users(partner: Partner, people: Mapping[str, Sequence[Step]]) -> Non
                 rows.AccessRecord.objects.create(kind=rows.AccessKind.OPENED, user=user, staff=by)
                 why: dict[str, Any] = {"reason": f"{reason.text()}.", "reason_code": reason.value}
                 decide(Decision(user=user, to_status=event, by=by, source=COMMAND, **why))
+            elif "kind" in event:
+                _file(partner.users.get(external_id=one), by=next(staff), **event)
             elif "code" in event:
                 user = partner.users.get(external_id=one)
                 open_requirement(user=user, by=next(staff), source=COMMAND, **{"due_in_days": 14, **event})
@@ -132,6 +135,15 @@ def _create_users(partner: Partner, people: Mapping[str, Sequence[Step]]) -> Non
         endpoint, _ = endpoints.create_endpoint(partner=partner, url=endpoints.CheckedUrl("https://localhost/hook"))
         delivering.send_test(endpoint=endpoint)
         endpoints.disable(endpoint)
+
+
+def _file(user: User, *, by: Staff, kind: str, ends: bool = False, **data: Any) -> None:
+    """Record an entry in the user's file, or end the one of its kind that is open."""
+    if ends:
+        entries.end(entry_id=user.file_entries.get(kind=kind, is_open=True).pk, data=data, by=by, source=COMMAND)
+    else:
+        found = {name: value for name, value in data.items() if value}
+        entries.record(user_id=user.pk, born=user.date_of_birth, kind=kind, data=found, by=by, source=COMMAND)
 
 
 @transaction.atomic

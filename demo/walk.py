@@ -45,6 +45,13 @@ class Walk:
         self.step("The same externalId without the key is a conflict", 409, "POST", "/v1/users", body)
         minor = body | {"externalId": f"{self.external_id}-minor", "dateOfBirth": "2015-06-01"}
         self.step("A user under 18 is refused", 422, "POST", "/v1/users", minor)
+        proof = {"method": "photoDocument", "verifiedOn": "2026-01-15", "expiresOn": "2099-12-31"}
+        paper = {"documentType": "passport", "documentNumber": "DEMO-0001", "issuingCountry": "CA"}
+        records = f"{self.path}/verifications"
+        added = self.step("Record how the identity was verified", 201, "POST", records, proof | paper)
+        listed = self.step("Read it back, without the document's number", 200, "GET", records)["items"]
+        self.check(listed == [added] and proof.items() <= added.items(), "the record is listed, and it alone")
+        self.check("DEMO-0001" not in json.dumps(listed), "the number is not given back")
         self.step("Change the user's address", 200, "PATCH", self.path, MOVED)
         errors = self.step("An error names the invalid field", 400, "PATCH", self.path, {"email": "nobody"})
         self.check([one["field"] for one in errors["fieldErrors"]] == ["email"], "fieldErrors names email")

@@ -107,6 +107,9 @@ class Reference:
         whole = self.resolved(schema)
         if "items" in whole:
             yield from self.fields(whole["items"], f"{prefix}[]", **marks)
+        for value, option in whole.get("discriminator", {}).get("mapping", {}).items():
+            yield f"With `{whole['discriminator']['propertyName']}` `{value}`:"
+            yield from self.fields({"$ref": option}, prefix, **marks)
         for name, node in whole.get("properties", {}).items():
             path = f"{prefix}.{name}" if prefix else name
             mark = marks.get("required" if name in whole.get("required", []) else "optional", "")

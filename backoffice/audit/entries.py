@@ -4,6 +4,7 @@ import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from django.db.models.lookups import Exact
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from backoffice.exports.evidence_words import FILE_WORDS
 from backoffice.exports.rows import in_batches
 from backoffice.lists.cells import labelled
 from core.audit import ACTIONS, COLUMNS
@@ -44,6 +46,14 @@ _NAMES = {
     "state": gettext_lazy("state"),
     "type": gettext_lazy("type"),
     "title": gettext_lazy("title"),
+    "kind": gettext_lazy("kind"),
+    "method": gettext_lazy("method"),
+    "list": gettext_lazy("list"),
+    "result": gettext_lazy("result"),
+    "resolution": gettext_lazy("resolution"),
+    "rating": gettext_lazy("rating"),
+    "request": gettext_lazy("request of the person"),
+    "rule": gettext_lazy("rule"),
     "partner": gettext_lazy("partner"),
     "externalId": gettext_lazy("external ID"),
     "user": gettext_lazy("user"),
@@ -68,6 +78,12 @@ _TYPES: Mapping[str, object] = {
     "recovery_codes": gettext_lazy("Recovery codes"),
     **dict(DocumentType.choices),
 }
+
+
+def _word_of(words: Mapping[str, Any], code: str) -> object:
+    return words.get(code, code)
+
+
 # The words for codes that lines have beside the changes of columns.
 _WORDS: Mapping[str, Callable[[str], object]] = {
     "role": in_words,
@@ -76,6 +92,7 @@ _WORDS: Mapping[str, Callable[[str], object]] = {
     "code": lambda code: dict(RequirementCode.choices).get(code, code),
     "state": lambda code: dict(ProposalState.choices).get(code, code),
     "export": detail_in_words,
+    **{name: partial(_word_of, words) for name, words in FILE_WORDS.items()},
 }
 
 

@@ -96,11 +96,11 @@ class CaseAction(Action):
             text = _("%(done)s This is the next case.") if following else _("%(done)s There is no free case.")
             done = text % {"done": done}
             target = redirect("backoffice_case", following.pk) if following else redirect(QUEUE)
-        _say_taken(act, done)
+        say_taken(act, done)
         return target
 
 
-def _say_taken(act: Act, text: str) -> None:
+def say_taken(act: Act, text: str) -> None:
     """Say that what was sent was done, on the next page, which then forgets what the person typed (backoffice.js)."""
     messages.success(act.request, format_html("<span data-taken>{}</span>", text))
 
@@ -301,5 +301,5 @@ def _release_options(act: Act) -> dict[str, Any]:
 def release_hold(act: Act) -> HttpResponse:
     """Release one of the holds."""
     retention.release_hold(hold_id=act.form.hold, reason=act.form.cleaned_data["reason"], **act.made_by)
-    _say_taken(act, _("The hold is released."))
+    say_taken(act, _("The hold is released."))
     return redirect("backoffice_hold", act.row.pk)

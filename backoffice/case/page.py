@@ -14,6 +14,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from backoffice.access import staff_of
+from backoffice.case.file import file_of
 from backoffice.case.forms import ApproveForm, DeclineForm, NoteForm, moves
 from backoffice.case.requirements import AskForm, ask_templates, confirmation, preview, requirements_of
 from backoffice.case.timeline import MAX_SHOWN, MORE, SHOWN, timeline
@@ -51,6 +52,7 @@ def case_context(request: HttpRequest, user: User, *, refusal: object = None, **
         "queue_url": url_for(QUEUE, user),
         "groups": list(_groups(user, sees_identity=sees_identity)),
         "lists": list(_lists(user, reader)),
+        "file": file_of(user, reader),
         "refusal": refusal,
         "note_form": sent.get("note_form") or NoteForm(),
         "timeline": timeline(user, reader, count=count),

@@ -11,16 +11,19 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from backoffice.lists.cells import made_by, made_through
+from backoffice.case.file import PERMISSION as FILE
+from backoffice.lists.cells import labelled, made_by, made_through
 from backoffice.lists.waiting_time import format_open_time
 from staff.models import Staff
 from users.decisions.changes import FieldChange, differences
 from users.decisions.decision_basis import HISTORY_PERMISSION, Basis, display
 from users.decisions.reasons import label_of, note_of, people_of
+from users.file.entries import described
 from users.models import (
     AccessKind,
     AccessRecord,
     CaseNote,
+    FileEntry,
     Hold,
     Proposal,
     ProposalState,
@@ -105,6 +108,9 @@ def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> Timeline:
         sources += _requirements(user, count)
     if reader.has_perm("users.view_casenote"):
         sources.append(_source(user.case_notes.select_related("staff").order_by("-id"), count, _note))
+    if reader.has_perm(FILE):
+        filed = FileEntry.objects.filter(user=user).select_related("by", "ends").order_by("-created_at", "-id")
+        sources.append(_source(filed, count, _filed))
     if reader.has_perm(KEEP_RECORDS):
         holds = user.holds.select_related("by", "release__by").order_by("-created_at", "-id")
         sources.append(_source(holds, count, _hold))
@@ -239,6 +245,14 @@ def _hold(one: Hold) -> Iterator[Entry]:
         yield Entry(end.created_at, (11, 0), "holdReleased", _("Hold released"), end.by.get_username(), text=end.reason)
 
 
+def _filed(entry: FileEntry) -> Iterator[Entry]:
+    """An entry in the user's file, or one that ended another."""
+    title = _("Closed: %(kind)s") if entry.ends else "%(kind)s"
+    values = "\n".join(labelled(line.label, line.value) for line in described(entry) if line.value)
+    title = title % {"kind": entry.get_kind_display()}
+    yield Entry(entry.created_at, (12, 0), "filed", title, entry.author, made_through(entry.context), text=values)
+
+
 def _note(note: CaseNote) -> Iterator[Entry]:
     yield Entry(note.created_at, (4, note.pk), "note", _("Note"), note.staff.get_username(), text=note.text)
 
@@ -258,6 +272,7 @@ _ICONS = {
     "requirementClosed": "task_alt",
     "proposed": "group_add",
     "declined": "group_off",
+    "filed": "folder_open",
     "held": "lock",
     "holdReleased": "lock_open",
     Status.ACTIVE: "check_circle",
@@ -269,4 +284,5 @@ _ICONS = {
     AccessKind.CLAIMED: "back_hand",
     AccessKind.RELEASED: "undo",
     AccessKind.EXPORTED: "download",
+    AccessKind.REVEALED: "key",
 }

@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy
 from backoffice.exports import archives
 from backoffice.exports.archives import NO_FILE, Attachments, File
 from backoffice.exports.downloads import in_chunks
-from backoffice.exports.evidence_words import REQUIREMENT_WORDS, Words, heading, text
+from backoffice.exports.evidence_words import FILE_WORDS, REQUIREMENT_WORDS, Words, heading, text
 from backoffice.exports.rows import (
     CONVERSION_WORDS,
     DOCUMENT_WORDS,
@@ -35,6 +35,7 @@ from backoffice.exports.rows import (
     records,
 )
 from core.evidence_key import signing_key_id
+from users.file.entries import KINDS, shown_fields
 from users.models import AccessRecord, RequirementResponse, User, UserEvent
 from users.models.columns import camel_case
 from users.profile.labels import NOTHING
@@ -112,6 +113,7 @@ def parts(attachments: Attachments | None = None) -> list[Part]:
         Part("decidedOn", _("Decided on this"), decided_on, _SEEN_FOR),
         Part("requirements", _("Asked of the partner"), partial(requirements, _REQUIREMENT), REQUIREMENT_WORDS),
         Part("requirementResponses", _("Answers of the partner"), answers, REQUIREMENT_WORDS),
+        Part("file", _("File"), file_records, FILE_WORDS),
         Part("holds", _("Holds"), lambda user: records(user.holds.order_by("created_at", "id"), _HOLD)),
         Part("notes", _("Notes"), lambda user: records(user.case_notes.order_by("id"), _NOTE)),
         Part("history", _("Profile history"), _history, repeated=frozenset(SUBMITTED)),
@@ -187,6 +189,17 @@ def answers(user: User) -> Iterator[Record]:
                     for column in asked.fields
                 },
             }
+
+
+def file_records(user: User, *, for_person: bool = False) -> Iterator[Record]:
+    """Yield the entries of the user's file, without what is encrypted. for_person: what the person may see."""
+    rows = user.file_entries.filter(kind__in=[kind.code for kind in KINDS.values() if kind.is_told or not for_person])
+    for entry in rows.select_related("by").order_by("created_at", "id").iterator():
+        kind = KINDS[entry.kind]
+        closes = {"closes": entry.ends_id} if entry.ends_id else {}
+        due = {kind.due: entry.due_on} if entry.due_on else {}
+        by = {} if for_person else {"by": entry.author}
+        yield {"at": entry.created_at, "kind": entry.kind, "id": entry.pk, **by, **closes, **shown_fields(entry), **due}
 
 
 def _history(user: User) -> Iterator[Record]:

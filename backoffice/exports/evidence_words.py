@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -17,7 +17,8 @@ from backoffice.lists.cells import labelled
 from backoffice.lists.waiting_time import format_open_time
 from users.decisions.decision_basis import flag_in_words
 from users.decisions.reasons import label_of
-from users.models import AccessKind, RequirementCode, Status
+from users.file.entries import KINDS
+from users.models import AccessKind, FileKind, RequirementCode, Status
 from users.models.columns import camel_case
 from users.models.statuses import StatusReason
 from users.profile.labels import LABELS, NOTHING, display_moment, display_value
@@ -69,7 +70,10 @@ _HEADINGS = {camel_case(column): label for column, label in LABELS.items()} | {
     "sizeBytes": _("Size"),
     "fileFault": _("Fault of the file"),
     "sha256": "SHA-256",
+    "kind": _("Kind"),
+    "closes": _("Closes"),
 }
+_HEADINGS = {name: label for kind in KINDS.values() for name, label in kind.labels.items()} | _HEADINGS
 _WORDS: Words = {
     "status": dict(Status.choices),
     "from": dict(Status.choices),
@@ -86,6 +90,9 @@ _WORDS: Words = {
     },
     "what": dict(AccessKind.choices),
     "change": {"created": _("Created"), "changed": _("Changed")},
+}
+FILE_WORDS: Words = {"kind": dict(FileKind.choices)} | {
+    name: dict(choices.choices) for kind in KINDS.values() for name, choices in kind.choices.items()
 }
 REQUIREMENT_WORDS: Words = {"code": dict(RequirementCode.choices), "closedByDecision": dict(Status.choices)}
 
@@ -138,6 +145,8 @@ def _in_words(value: Any, name: str, words: Words) -> str:
     labels = {**_WORDS, **words}.get(name, {})
     if isinstance(value, str) and value in labels:
         return str(labels[value])
+    if name.endswith(("On", "Date")) and isinstance(value, str):
+        value = date.fromisoformat(value)
     return display_value("country" if name == "country" else "", value)
 
 
@@ -153,4 +162,8 @@ def _mapping(value: Mapping[str, Any]) -> str:
 
 
 # The values of lists, by the list's name, are written like this; other values are those of changes.
-_LISTED: Mapping[str, Callable[[Any], str]] = {"riskFlags": lambda flag: flag_in_words(flag)[0], "fields": heading}
+_LISTED: Mapping[str, Callable[[Any], str]] = {
+    "riskFlags": lambda flag: flag_in_words(flag)[0],
+    "fields": heading,
+    "sources": lambda source: " · ".join(text(one, name, FILE_WORDS) for name, one in source.items()),
+}

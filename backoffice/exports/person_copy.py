@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 
 from backoffice.exports import archives
 from backoffice.exports.archives import Attachments, File
-from backoffice.exports.evidence_pack import Part, answers, requirements, with_files, written
-from backoffice.exports.evidence_words import REQUIREMENT_WORDS
+from backoffice.exports.evidence_pack import Part, answers, file_records, requirements, with_files, written
+from backoffice.exports.evidence_words import FILE_WORDS, REQUIREMENT_WORDS
 from backoffice.exports.rows import (
     CONVERSION_WORDS,
     DOCUMENT_WORDS,
@@ -55,6 +55,7 @@ def parts(attachments: Attachments | None = None) -> list[Part]:
         Part("profileChanges", _("Profile history"), _profile_changes),
         Part("requirements", _("Asked of the partner"), partial(requirements, _REQUIREMENT), REQUIREMENT_WORDS),
         Part("requirementResponses", _("Answers of the partner"), _responses, REQUIREMENT_WORDS),
+        Part("file", _("File"), partial(file_records, for_person=True), FILE_WORDS),
         Part("conversions", _("Conversions"), conversion_records, CONVERSION_WORDS),
         Part("documents", _("Documents"), partial(with_files, issued_document_records, attachments), DOCUMENT_WORDS),
     ]

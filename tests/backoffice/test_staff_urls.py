@@ -91,7 +91,7 @@ def test_what_nobody_uses_is_not_there(db: None) -> None:
 def test_the_back_office_has_no_models_but_these() -> None:
     ours = {Staff, Group, Partner, ApiKey}
     read_only = {"User", "AuditEntry", "StatusChange", "UserEvent", "AccessRecord", "Conversion", "Document"}
-    read_only |= {"Proposal", "WebhookEndpoint", "WebhookDelivery"}
+    read_only |= {"Proposal", "FileEntry", "WebhookEndpoint", "WebhookDelivery"}
     assert {model.__name__ for model in admin.site._registry} == {model.__name__ for model in ours} | read_only
 
 

@@ -25,7 +25,19 @@ from transactions.models import Conversion, Document, DocumentType
 from users.decisions import proposals
 from users.decisions.reasons import REASONS
 from users.decisions.risk_flags import RISK_FLAGS, risk_flags_for
-from users.models import ANSWERED, AccessRecord, Claim, Proposal, Status, StatusChange, User, UserEvent
+from users.models import (
+    ANSWERED,
+    AccessRecord,
+    Claim,
+    FileEntry,
+    FileKind,
+    Proposal,
+    Status,
+    StatusChange,
+    User,
+    UserEvent,
+)
+from users.profile.field_rules import today
 from users.retention import due_users
 
 USERS, CONVERSIONS = 40, 300
@@ -49,7 +61,7 @@ def seeded(documents: None, committed_partner: Partner) -> Iterator[Partner]:
 
 def counts(partner: Partner) -> list[int]:
     models: tuple[Any, ...] = (User, UserEvent, StatusChange, Conversion, Document, WebhookEndpoint)
-    of_users: tuple[Any, ...] = (AccessRecord, Claim, Proposal)
+    of_users: tuple[Any, ...] = (AccessRecord, Claim, FileEntry, Proposal)
     return [model.objects.filter(partner=partner).count() for model in models] + [
         model.objects.filter(user__partner=partner).count() for model in of_users
     ]
@@ -80,6 +92,19 @@ def test_several_reviewers_decided_for_reasons_that_the_case_page_offers(seeded:
     assert len({change.by_id for change in changes}) > 1
     for change in changes:
         assert change.reason_code in REASONS[change.from_status, change.to_status]
+
+
+def test_the_files_of_users_have_what_each_list_shows(seeded: Partner) -> None:
+    entries = FileEntry.objects.filter(user__partner=seeded)
+    assert set(entries.values_list("kind", flat=True)) == set(FileKind.values)
+    for kind in (FileKind.SCREENING, FileKind.PERSON_REQUEST):
+        of_kind = entries.filter(kind=kind)
+        assert of_kind.filter(is_open=True).exists()
+        assert of_kind.exclude(ends=None).exists()
+    assert entries.filter(kind=FileKind.RISK_RATING, due_on__lt=today()).exists()
+    requests = entries.filter(kind=FileKind.PERSON_REQUEST, is_open=True)
+    assert {one.due_on < today() for one in requests if one.due_on} == {True, False}
+    assert not entries.filter(created_at__gt=timezone.now() - timedelta(hours=1)).exists()
 
 
 def test_pending_users_show_each_risk_flag(seeded: Partner) -> None:

@@ -124,6 +124,20 @@ def test_answer_requirements_of_a_user_without_any(snippets: Snippets, user: Use
     )
 
 
+def test_verify_identity(snippets: Snippets, user: User) -> None:
+    for count in (1, 2):
+        printed = ["2026-01-15 photoDocument until 2031-04-30"] * count
+        assert snippets.run("verify_identity") == (0, printed, "")
+    assert snippets.gateway.seen[0]["idempotency-key"]
+
+
+def test_verify_identity_of_a_closed_user_fails(snippets: Snippets, user: User) -> None:
+    factories.decide(user, Status.REJECTED)
+    exit_status, lines, complaint = snippets.run("verify_identity")
+    assert (exit_status != 0, lines) == (True, [])
+    assert "conflict" in complaint or "409" in complaint
+
+
 def test_list_transactions(snippets: Snippets, user: User) -> None:
     first = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
     # Two of them at each instant.

@@ -34,12 +34,15 @@ from transactions.models import Conversion, Document
 from users import retention
 from users.decisions import compliance, proposals
 from users.decisions.changes import version_of
+from users.file import entries as file_entries
 from users.models import (
     AccessKind,
     AccessRecord,
     CaseNote,
     Claim,
     ErasureProposal,
+    FileEntry,
+    FileKind,
     Hold,
     HoldRelease,
     Proposal,
@@ -50,6 +53,7 @@ from users.models import (
     User,
     UserEvent,
 )
+from users.profile.field_rules import today
 from users.retention import place_hold
 
 VIEWER, REVIEWER, AUDITOR, MANAGER, ADMINISTRATOR, SUPERUSER = STAFF = (
@@ -101,6 +105,8 @@ class World:
     affiliate: User
     requirement: Requirement
     hold: Hold
+    verification: FileEntry
+    match: FileEntry
     erasure: Any = None
 
 
@@ -168,8 +174,25 @@ def make_world(api: PartnerClient, partner: Partner) -> World:
         ),
         affiliate=affiliate,
         requirement=factories.RequirementFactory.create(user=asked, message=ASKED),
+        verification=record_of(user, "identityVerification", IDENTITY_SEEN),
+        match=record_of(held, "screening", MATCH),
         hold=place_hold(user=changed, by=factories.StaffFactory.create(), reason="A complaint."),
     )
+
+
+IDENTITY_SEEN = {
+    "method": "photoDocument",
+    "verifiedOn": "2026-01-15",
+    "documentType": "passport",
+    "documentNumber": "AB-1",
+    "issuingCountry": "CA",
+}
+MATCH = {"list": "Beacon list", "listDate": "2026-01-15", "result": "possibleMatch", "reference": "B-1"}
+
+
+def record_of(user: User, kind: str, data: Mapping[str, str]) -> FileEntry:
+    by = factories.StaffFactory.create(role="reviewer")
+    return file_entries.record(user_id=user.pk, born=user.date_of_birth, kind=kind, data=data, by=by)
 
 
 Path_ = Callable[[World], str]
@@ -371,6 +394,33 @@ TABLE: tuple[Page | Action, ...] = (
         lambda w: Proposal.objects.filter(pk=w.proposal.pk, state="declined").exists(),
     ),
     Page("For a second person", rows_of("users/proposal"), IDENTITY),
+    *(
+        Page(f"File: {kind}, open", at(f"/admin/users/fileentry/{kind}/"), IDENTITY)
+        for kind in ("screening", "riskRating", "personRequest")
+    ),
+    Page("Case: the file", at("/admin/cases/{w.held.pk}/"), IDENTITY, ("Beacon list",)),
+    *(Page(f"File: {kind}", at(f"/admin/cases/{{w.user.pk}}/file/{kind}/"), IDENTITY) for kind in FileKind.values),
+    Action(
+        "Record in the file",
+        at("/admin/cases/{w.user.pk}/file/riskRating/add/"),
+        DECIDERS,
+        lambda _w: {"rating": "low", "reason": "Small sums.", "reviewOn": str(today())},
+        lambda w: w.user.file_entries.filter(kind="riskRating").exists(),
+    ),
+    Action(
+        "Close an entry of the file",
+        at("/admin/cases/{w.held.pk}/file/screening/close/"),
+        DECIDERS,
+        lambda w: {"entry": str(w.match.pk), "resolution": "falsePositive", "note": "Another person."},
+        lambda w: FileEntry.objects.filter(ends=w.match).exists(),
+    ),
+    Action(
+        "Show a document's number",
+        at("/admin/cases/{w.user.pk}/file/identityVerification/number/"),
+        DECIDERS,
+        lambda w: {"entry": str(w.verification.pk), "secret": "documentNumber"},
+        lambda _w: AccessRecord.objects.filter(kind=AccessKind.REVEALED).exists(),
+    ),
     Action("Claim", at("/admin/cases/{w.user.pk}/claim/"), DECIDERS, is_done=is_claimed),
     Action(
         "Release",
@@ -611,6 +661,7 @@ _EVERYTHING: tuple[type[Model], ...] = (
     CaseNote,
     Claim,
     ErasureProposal,
+    FileEntry,
     Hold,
     HoldRelease,
     Conversion,

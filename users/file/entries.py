@@ -5,7 +5,7 @@ stored encrypted, and shown one at a time.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -154,11 +154,24 @@ def open_entries(kind: Kind, *, due_within_days: int = 0, partner: Partner | Non
 def described(entry: FileEntry) -> Iterator[Line]:
     """The fields of an entry with their labels and values for people; one that no kind has, by its name."""
     kind = KINDS[entry.kind]
-    for path, name, value in _walk(entry.fields):
+    due = {kind.due: entry.due_on.isoformat()} if entry.due_on else {}
+    for path, name, value in _walk({**entry.fields, **due}, [*kind.labels]):
         is_secret = name in kind.secret and bool(entry.encrypted)
         yield Line(kind.labels.get(name, name), "" if is_secret else _in_words(kind, name, value), path * is_secret)
-    if entry.due_on:
-        yield Line(kind.labels[kind.due], display_value("", entry.due_on), "")
+
+
+def shown_fields(entry: FileEntry) -> dict[str, Any]:
+    """The fields without what is encrypted, as JSON."""
+    secret = KINDS[entry.kind].secret if entry.encrypted else frozenset()
+
+    def without(value: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: [without(item) for item in one] if isinstance(one, list) else one
+            for name, one in value.items()
+            if name not in secret
+        }
+
+    return without(entry.fields)
 
 
 def reveal(*, entry: FileEntry, secret: str, by: Staff, request_id: str = "") -> str:
@@ -176,15 +189,15 @@ def reveal(*, entry: FileEntry, secret: str, by: Staff, request_id: str = "") ->
     return value
 
 
-def _walk(value: Any, path: str = "") -> Iterator[tuple[str, str, Any]]:
-    """The path, the name and the value of each field, those of lists too."""
+def _walk(value: Any, names: Sequence[str], path: str = "") -> Iterator[tuple[str, str, Any]]:
+    """The path, the name and the value of each field, those of lists too, in the order of the names: JSONB has none."""
     if isinstance(value, list):
         for index, one in enumerate(value):
-            yield from _walk(one, f"{path}[{index}]")
+            yield from _walk(one, names, f"{path}[{index}]")
         return
-    for name, one in value.items():
+    for name, one in sorted(value.items(), key=lambda item: names.index(item[0]) if item[0] in names else len(names)):
         here = f"{path}.{name}" if path else name
-        yield from _walk(one, here) if isinstance(one, list) else [(here, name, one)]
+        yield from _walk(one, names, here) if isinstance(one, list) else [(here, name, one)]
 
 
 def _in_words(kind: Kind, name: str, value: str) -> str:

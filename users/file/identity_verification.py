@@ -64,7 +64,7 @@ class _PhotoDocument(_Verification):
     def check(self, values: dict[str, Any], errors: Errors, *, born: date, ended: Mapping[str, Any]) -> None:
         super().check(values, errors, born=born, ended=ended)
         if values.get("expiresOn", "9999") < values.get("verifiedOn", ""):
-            errors["expiresOn"] = out_of_range("Must not be before verifiedOn: the document had expired.")
+            errors["expiresOn"] = out_of_range("The document had expired by then.")
         subdivision = values.pop("issuingSubdivision", "")
         if subdivision and "issuingCountry" in values:
             try:
@@ -94,7 +94,7 @@ class _DualProcess(_Verification):
         first, second = values.get("sources") or ({}, {})
         same = [name for name in first if name != "reference" and first[name].casefold() == second[name].casefold()]
         if same:
-            detail = [ErrorDetail("Must not be the same as in sources[0].", "inconsistent")]
+            detail = [ErrorDetail("Must differ from that of the other source.", "inconsistent")]
             errors["sources"] = {1: dict.fromkeys(same, detail)}
 
 
@@ -117,6 +117,8 @@ _BY_METHOD: dict[Any, _Verification] = {
 
 class _AnyMethod(EntrySerializer):
     """The fields of the method that the data names."""
+
+    varies_by, variants = "method", _BY_METHOD
 
     def validated(self, data: Any, *, born: date, ended: Mapping[str, Any] | None = None) -> dict[str, Any]:
         method = data.get("method")
@@ -143,7 +145,8 @@ IDENTITY_VERIFICATION = register(
         choices={"method": Method, "documentType": DocumentType, "information": Information},
         due="expiresOn",
         secret={"documentNumber", "reference"},
-        is_listed=False,
+        icon="badge",
+        partner_sees=_("The partner sees the method and the dates."),
         is_told=True,
     )
 )

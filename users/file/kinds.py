@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from rest_framework.exceptions import ErrorDetail
 
@@ -40,7 +40,13 @@ def out_of_range(message: str) -> list[ErrorDetail]:
 
 
 class EntrySerializer(StrictSerializer[Any]):
-    """The fields of a kind, or those of the entries that end one; values are as they are stored."""
+    """The fields of a kind, or those of the entries that end one; values are as they are stored.
+
+    varies_by: the field whose value decides on the others; variants: the serializer of each value.
+    """
+
+    varies_by: ClassVar[str] = ""
+    variants: ClassVar[Mapping[Any, "EntrySerializer"]] = {}
 
     def validated(self, data: Any, *, born: date, ended: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The values of valid data. born: of the user. ended: the fields of the entry that this one ends.
@@ -62,8 +68,10 @@ class Kind:
 
     serializer, ending: of an entry, and of one that ends it. due: the field that is stored as `due_on`. topic: of the
     values, which tells entries apart of which the newest counts. secret: fields that are encrypted. choices: the codes
-    of fields, with their labels. is_imported: whether another system may bring entries. is_listed: whether open entries
-    are a list. is_told: whether the person's copy has them.
+    of fields, with their labels. hints: what a form says below a field. icon: of Material. is_imported: whether another
+    system may bring entries. list_title: of the list of open entries, empty for none. lists_all: whether that list has
+    those, too, that are not due yet. is_told: whether the person's copy has them. partner_sees: what partners see;
+    empty for nothing.
     """
 
     code: FileKind
@@ -75,8 +83,12 @@ class Kind:
     topic: Callable[[Mapping[str, Any]], str] = lambda _values: ""
     secret: AbstractSet[str] = frozenset()
     is_imported: bool = True
-    is_listed: bool = True
+    hints: Mapping[str, Any] = field(default_factory=dict)
+    icon: str = "folder_open"
+    list_title: Any = ""
+    lists_all: bool = True
     is_told: bool = False
+    partner_sees: Any = ""
 
 
 # By code, in the order in which pages show them.

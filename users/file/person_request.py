@@ -36,7 +36,7 @@ class _PersonRequest(EntrySerializer):
             return
         due = date.fromisoformat(received) + timedelta(days=DAYS_TO_ANSWER)
         if "dueOn" not in errors and values.setdefault("dueOn", due.isoformat()) < received:
-            errors["dueOn"] = out_of_range("Must not be before receivedOn.")
+            errors["dueOn"] = out_of_range("Must not be before it was received.")
 
 
 class _Outcome(EntrySerializer):
@@ -45,7 +45,7 @@ class _Outcome(EntrySerializer):
 
     def check(self, values: dict[str, Any], errors: Errors, *, born: date, ended: Mapping[str, Any]) -> None:
         if values.get("closedOn", "9999") < ended.get("receivedOn", ""):
-            errors["closedOn"] = out_of_range("Must not be before receivedOn.")
+            errors["closedOn"] = out_of_range("Must not be before it was received.")
 
 
 PERSON_REQUEST = register(
@@ -62,7 +62,10 @@ PERSON_REQUEST = register(
             "closedOn": _("Closed on"),
         },
         choices={"request": Request},
+        hints={"dueOn": _("30 days after it was received, unless another day is given.")},
         due="dueOn",
+        icon="forum",
+        list_title=_("Requests"),
         is_imported=False,
         is_told=True,
     )

@@ -43,6 +43,10 @@ RISK_RATING = register(
         serializer=_RiskRating(),
         labels={"rating": _("Rating"), "reason": _("Reason"), "reviewOn": _("Review on")},
         choices={"rating": Rating},
+        hints={"reviewOn": _("At most 5 years ahead.")},
         due="reviewOn",
+        icon="speed",
+        list_title=_("Reviews"),
+        lists_all=False,
     )
 )

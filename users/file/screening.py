@@ -68,7 +68,10 @@ SCREENING = register(
             "note": gettext_lazy("Note"),
         },
         choices={"result": Result, "resolution": Resolution},
+        hints={"reference": gettext_lazy("Of the entry in the list; needed for a possible match.")},
         topic=_topic,
+        icon="person_search",
+        list_title=gettext_lazy("Screening"),
     )
 )
 
@@ -77,6 +80,8 @@ class UnresolvedMatch(RiskFlag):
     """A possible match that no person has resolved."""
 
     code, weight, is_indexed, needs_note = "unresolvedMatch", Weight.GRAVE, True, True
+    # It says what the file has, which few see.
+    shows_identity = True
     title = gettext_lazy("Possible match not resolved")
     meaning = gettext_lazy("Screening found a possible match that nobody has resolved.")
     matches = FileEntry.objects.filter(kind=FileKind.SCREENING, is_open=True)

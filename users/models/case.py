@@ -64,16 +64,18 @@ class AccessKind(models.TextChoices):
 
 
 class Page(models.TextChoices):
-    """The detail of an opening: the page that showed the user. The history has no risk flags."""
+    """The detail of an opening: the page that showed the user. The case alone has risk flags."""
 
     CASE = "", ""
     HISTORY = "history", _("Profile history.")
+    FILE = "file", _("File of the user.")
 
 
 BACK_TO_WHO_ASKED = "Back to the person who asked: the partner has answered."
 # Details that are recorded in English, in whatever language the person reads.
 _DETAILS: Mapping[str, Any] = {
     Page.HISTORY.value: Page.HISTORY.label,
+    Page.FILE.value: Page.FILE.label,
     BACK_TO_WHO_ASKED: _("Back to the person who asked: the partner has answered."),
     "Evidence pack": _("Evidence pack"),
     "Person's copy": _("Person's copy"),
@@ -121,7 +123,7 @@ class AccessRecord(models.Model):
     def last_opening(user: User, *, by: Staff, since: datetime) -> datetime | None:
         """When this person last opened a page with the user's risk flags; None where that was not since then."""
         opened = AccessRecord.objects.filter(user=user, staff=by, kind=AccessKind.OPENED, created_at__gte=since)
-        row = opened.exclude(detail=Page.HISTORY).order_by("-id").values_list("created_at").first()
+        row = opened.filter(detail=Page.CASE).order_by("-id").values_list("created_at").first()
         return row[0] if row else None
 
     @property
