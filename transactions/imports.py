@@ -70,16 +70,20 @@ def parse_record(line: bytes, rules: Mapping[str, Rule], optional: AbstractSet[s
 
     optional: the names that may be absent.
     """
+    return values_of(parse_line(line), rules, optional)
+
+
+def parse_line(line: bytes) -> JsonObject:
+    """The JSON object of a line. Raises LineError."""
     if len(line) > MAX_LINE_BYTES:
         raise LineError(f"longer than {MAX_LINE_BYTES} bytes")
     try:
-        record = parse_object(line)
+        return parse_object(line)
     except MalformedJsonError as error:
         place = f"see column {error.column}" if error.column else "nested too deeply"
         raise LineError(f"{NOT_JSON}: {place}") from None
     except BadRequestError:
         raise LineError(NOT_JSON) from None
-    return values_of(record, rules, optional)
 
 
 def values_of(

@@ -191,7 +191,7 @@ def exception_handler(exception: Exception, context: Mapping[str, Any]) -> HttpR
     return JsonResponse(error.status_code, orjson.dumps(body), error.headers)
 
 
-def _field_errors(detail: Any, path: str = "") -> Iterator[FieldError]:
+def field_errors(detail: Any, path: str = "") -> Iterator[FieldError]:
     """The errors of a serializer, by the name of their field in the body, such as items[0].from.amount."""
     if isinstance(detail, Mapping):
         for name, found in detail.items():
@@ -201,7 +201,7 @@ def _field_errors(detail: Any, path: str = "") -> Iterator[FieldError]:
                 below = path
             else:
                 below = f"{path}.{printable(name)}" if path else printable(name)
-            yield from _field_errors(found, below)
+            yield from field_errors(found, below)
     else:
         yield from (FieldError(path, one, _CODES.get(one.code, one.code)) for one in detail)
 
@@ -220,7 +220,7 @@ def _api_error(exception: Exception) -> ApiError:  # noqa: PLR0911 - one for eac
         case exceptions.Throttled():
             return TooManyRequestsError(int(getattr(exception, "wait", None) or 1))
         case exceptions.ValidationError():
-            return BadRequestError(field_errors=list(_field_errors(exception.detail)))
+            return BadRequestError(field_errors=list(field_errors(exception.detail)))
         case NotUtf8Error():
             return BadRequestError(str(exception))
         case SignatureRefusedError():

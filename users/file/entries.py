@@ -5,7 +5,7 @@ stored encrypted, and shown one at a time.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from core import encryption
-from core.database import history_context, serving_role
+from core.database import history_context, serving_role, statements
 from core.encryption import EncryptedColumn
 from core.refusals import RefusedError
 from partners.models import Partner
@@ -34,6 +34,28 @@ from users.refusals import refused_by_database, require_permission
 __all__ = ("IDENTITY_VERIFICATION", "KINDS", "PERSON_REQUEST", "RISK_RATING", "SCREENING")
 
 FILE_ENTRIES = "partner-service file entries"
+
+# With LIMIT, PostgreSQL uses the index of both columns.
+_FIND_USERS = """
+    SELECT u.id
+      FROM unnest(%s::text[], %s::text[]) AS wanted (slug, external_id)
+      JOIN partners_partner p ON p.slug = wanted.slug
+     CROSS JOIN LATERAL (
+           SELECT id FROM users_user WHERE partner_id = p.id AND external_id = wanted.external_id LIMIT 1) AS u
+"""
+_LOCK_USERS = """
+    SELECT p.slug, u.external_id, u.id, u.date_of_birth
+      FROM users_user u JOIN partners_partner p ON p.id = u.partner_id
+     WHERE u.id = ANY (%s::uuid[]) ORDER BY u.id FOR NO KEY UPDATE OF u
+"""
+_NEWEST = """
+    SELECT entry.*
+      FROM unnest(%s::uuid[], %s::text[], %s::text[]) AS wanted (user_id, kind, topic)
+     CROSS JOIN LATERAL (
+           SELECT * FROM users_fileentry
+            WHERE user_id = wanted.user_id AND kind = wanted.kind AND topic = wanted.topic AND ends_id IS NULL
+            ORDER BY created_at DESC LIMIT 1) AS entry
+"""
 
 
 class Line(NamedTuple):
@@ -92,11 +114,32 @@ def new_entry(kind: Kind, values: Mapping[str, Any], *, user_id: UUID | str) -> 
     )
 
 
-def says_the_same(one: FileEntry, other: FileEntry) -> bool:
-    """Whether two entries have the same fields, those that are encrypted included."""
-    return (one.kind, one.topic, one.fields, one.due_on) == (other.kind, other.topic, other.fields, other.due_on) and (
-        _secrets(one) == _secrets(other)
-    )
+def record_changes(entries: Sequence[FileEntry]) -> int:
+    """Store the entries, of locked users, that say something else than the newest of their kind and topic; how many."""
+    keys = [(str(entry.user_id), entry.kind, entry.topic) for entry in entries]
+    found = FileEntry.objects.raw(_NEWEST, [list(column) for column in zip(*keys, strict=True)]) if keys else ()
+    newest_of = {(str(entry.user_id), entry.kind, entry.topic): entry for entry in found}
+    changes = []
+    for key, entry in zip(keys, entries, strict=True):
+        if key not in newest_of or not _says_the_same(newest_of[key], entry):
+            newest_of[key] = entry
+            changes.append(entry)
+    FileEntry.objects.bulk_create(changes)
+    return len(changes)
+
+
+def lock_users(names: Collection[tuple[str, str]]) -> dict[tuple[str, str], tuple[UUID, date]]:
+    """The id and the birth date of users, who stay locked until the transaction ends, by partner's slug and externalId.
+
+    In one order, so that two imports of the same users wait for each other and do not deadlock.
+    """
+    found = statements.fetch_all(_FIND_USERS, [list(column) for column in zip(*names, strict=True)]) if names else []
+    rows = statements.fetch_all(_LOCK_USERS, ([user_id for (user_id,) in found],))
+    return {(slug, external_id): (user_id, born) for slug, external_id, user_id, born in rows}
+
+
+def _says_the_same(one: FileEntry, other: FileEntry) -> bool:
+    return (one.fields, one.due_on, _secrets(one)) == (other.fields, other.due_on, _secrets(other))
 
 
 def _store(entry: FileEntry, *, by: Staff | None, source: str) -> FileEntry:

@@ -71,7 +71,7 @@ ENTRY_TRIGGERS = [
         """
             UPDATE users_fileentry SET is_open = false
              WHERE user_id = NEW.user_id AND kind = NEW.kind AND is_open
-               AND CASE WHEN NEW.kind = 'riskRating' THEN id <> NEW.id ELSE id = NEW.ends_id END;
+               AND CASE WHEN NEW.kind = 'riskRating' THEN created_at < NEW.created_at ELSE id = NEW.ends_id END;
         """,
         condition="NEW.ends_id IS NOT NULL OR NEW.kind = 'riskRating'",
     ),
