@@ -91,11 +91,13 @@ class Kind:
     partner_sees: Any = ""
 
 
-# By code, in the order in which pages show them.
+# By code, in the order of FileKind, which is that of pages.
 KINDS: dict[str, Kind] = {}
 
 
 def register(kind: Kind) -> Kind:
     """Add a kind."""
     KINDS[kind.code] = kind
+    for code in filter(KINDS.__contains__, FileKind.values):
+        KINDS[code] = KINDS.pop(code)
     return kind

@@ -47,7 +47,7 @@ def record(tmp_path: Path, user: User) -> Any:
         counts = json.loads(ended.output)
         assert ended.status == (1 if counts["rejected"] else 0)
         assert list(counts) == ["recorded", "unchanged", "rejected"]
-        return tuple(counts.values())  # type: ignore[return-value]
+        return tuple(counts.values())
 
     return recorded
 
