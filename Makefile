@@ -133,13 +133,14 @@ fuzz: install ## schemathesis against a live server; FUZZ_EXAMPLES for each oper
 screenshots: install ## of the back office, in .local/screenshots
 	$(BIN)/python -m pytest --quiet tests/browser/screenshots.py
 
-lint: install ## format, lint, types, layers, migrations, deployment check
+lint: install ## format, lint, types, layers, migrations, deployment check, texts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/python -m mypy .
 	$(BIN)/python -c 'from importlinter.cli import lint_imports_command as lint; lint()' --no-cache
 	$(MANAGE) makemigrations --check --dry-run
 	$(BIN)/python -m config.environment --deployment -- $(MANAGE) check --deploy --fail-level WARNING
+	$(BIN)/python -m pytest --quiet tests/lint
 
 format: install ## ruff's formats and fixes
 	$(BIN)/ruff format .

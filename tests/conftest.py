@@ -43,7 +43,7 @@ COMMITTING = {"committed_partner", "committed_sandbox", "servers", "service", "p
 
 
 # Folders of tests with a make target of their own.
-APART = {"browser", "deploy", "examples", "failover", "fuzz", "generated", "long", "resilience", "slow"}
+APART = {"browser", "deploy", "examples", "failover", "fuzz", "generated", "lint", "long", "resilience", "slow"}
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from django.conf import settings
 
 ROOT = settings.WHITENOISE_ROOT / "docs"
+PAGES_OF_MARKDOWN = settings.BASE_DIR / "docs_site" / "pages"
 # The addresses of all pages, as they are served.
 PAGES = sorted(
     f"/docs/{path.parent.relative_to(ROOT).as_posix()}/".replace("/./", "/") for path in ROOT.rglob("index.html")
@@ -53,3 +54,8 @@ def _plain(html: str) -> str:
 def page(address: str) -> Page:
     """Return a built page by its address."""
     return Page((ROOT / address.removeprefix("/docs/") / "index.html").read_text())
+
+
+def text(name: str) -> str:
+    """A page's Markdown, in one line."""
+    return " ".join((PAGES_OF_MARKDOWN / f"{name}.md").read_text().split())

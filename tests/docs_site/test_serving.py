@@ -2,15 +2,18 @@
 
 import base64
 import hashlib
+import json
 import re
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
 from django.conf import settings
 
 from docs_site.conf import example_files
-from tests.docs_site.site import PAGES, ROOT, page
-from tests.support.client import Response, in_process
+from tests import factories
+from tests.docs_site.site import PAGES, PAGES_OF_MARKDOWN, ROOT, page, text
+from tests.support.client import PartnerClient, Response, in_process
 
 INLINE = re.compile(r"<(script|style)(?: [^>]*)?>(.*?)</\1>", re.DOTALL)
 
@@ -116,3 +119,29 @@ def test_headings_are_nested(path: str) -> None:
 
 def test_the_pages_are_outside_of_git() -> None:
     assert ROOT.is_relative_to(settings.BASE_DIR / ".local")
+
+
+# What the pages say is what the service answers; the rest is in tests/lint/test_pages.py
+
+
+def test_every_message_of_a_401_is_explained(api: PartnerClient, create_user: Callable[..., object]) -> None:
+    create_user(externalId="cust-1")
+    path, body = "/v1/users/cust-1", json.dumps({"city": "Ottawa"}).encode()
+    refusals = [
+        api.get("/v1/ping", headers={"X-Api-Key": None}),
+        api.get("/v1/ping", timestamp="yesterday"),
+        api.get("/v1/ping", timestamp="2099-01-01T00:00:00Z"),
+        api.get("/v1/ping", secret="another"),
+    ]
+    signed = api.headers("PATCH", path, body, key=None, timestamp=None, secret=None)
+    assert in_process("PATCH", path, signed, body).status == 200
+    refusals.append(in_process("PATCH", path, signed, body))
+    for refusal in refusals:
+        said = refusal.json()["message"].replace("X-Api-Key is missing", "… is missing").partition("which is")[0]
+        assert (refusal.status, said in text("authentication")) == (401, True), said
+
+
+def test_the_example_of_an_error_is_a_real_response(api: PartnerClient) -> None:
+    shown = json.loads((PAGES_OF_MARKDOWN / "errors.md").read_text().split("```json")[1].split("```")[0])
+    response = api.post("/v1/users", factories.user_body(email="nobody", dateOfBirth="1990")).json()
+    assert shown | {"requestId": ""} == response | {"requestId": ""}

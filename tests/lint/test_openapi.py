@@ -253,31 +253,3 @@ def test_addresses_of_two_countries_are_described_as_their_rules(country: str, s
 def test_every_error_of_the_contract_is_described_somewhere() -> None:
     statuses = {status for _, _, operation in operations() for status in operation["responses"]}
     assert statuses >= {"200", "201", "400", "401", "404", "409", "413", "415", "422", "429", "500", "503"}
-
-
-NO_REQUEST = "4b0c7d1e-58a3-4d0c-9f0e-2f6a3c1b7d55"
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"status": 202},
-        {"headers": {"Content-Type": "text/html", "X-Request-Id": NO_REQUEST, "Cache-Control": "no-store"}},
-        {"body": b'{"partner":"a"}'},
-        {"body": b'{"partner":"a","mode":"live","serverTime":"2026-01-15T10:30:00.000000Z","more":1}'},
-        {"target": "/v1/pong"},
-        {"method": "POST"},
-    ],
-    ids=str,
-)
-def test_an_answer_that_is_not_described_is_noticed(changed: dict[str, Any]) -> None:
-    response: dict[str, Any] = {
-        "method": "GET",
-        "target": "/v1/ping",
-        "status": 200,
-        "headers": {"Content-Type": "application/json", "X-Request-Id": NO_REQUEST, "Cache-Control": "no-store"},
-        "body": b'{"partner":"a","mode":"live","serverTime":"2026-01-15T10:30:00.000000Z"}',
-    }
-    drift.check(**response)
-    with pytest.raises(drift.DriftError):
-        drift.check(**response | changed)

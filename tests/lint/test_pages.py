@@ -3,10 +3,8 @@
 import ast
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
-import pytest
 from django.conf import settings
 
 from docs_site.conf import changelog, example_files
@@ -17,13 +15,10 @@ from partners.api.json import MAX_BODY_BYTES
 from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT
 from partners.models import KEY_PREFIXES, SECRET_PREFIXES
 from sandbox.faults import SLOW_SECONDS, Fault
-from tests import factories
-from tests.docs_site.site import PAGES, page
-from tests.support.client import PartnerClient, in_process
+from tests.docs_site.site import PAGES, PAGES_OF_MARKDOWN, page, text
 from users.models.statuses import TRANSITIONS
 from users.profile.field_rules import ADULT_YEARS
 
-PAGES_OF_MARKDOWN = settings.BASE_DIR / "docs_site" / "pages"
 DESCRIPTION: dict[str, Any] = json.loads(openapi_json())
 OPERATIONS = [
     operation
@@ -34,23 +29,7 @@ OPERATIONS = [
 ]
 
 
-def text(name: str) -> str:
-    """A page's Markdown, in one line."""
-    return " ".join((PAGES_OF_MARKDOWN / f"{name}.md").read_text().split())
-
-
 # The guide
-
-
-def test_there_are_thirteen_steps_whose_files_exist_in_each_language() -> None:
-    steps = re.findall(r"```\{example\} go_live/(step\d\d_\w+)", (PAGES_OF_MARKDOWN / "go-live.md").read_text())
-    assert [name[:6] for name in steps] == [f"step{number:02}" for number in range(1, 14)]
-    code = page("/docs/go-live/").code
-    for number, name in enumerate(steps, start=1):
-        assert f"output of step {number}" in code
-        for suffix in (".py", ".mjs", ".sh"):
-            assert code[f"{name}{suffix}"] == example_files()[f"{name}{suffix}"].read_text()
-        assert name in code["download"]
 
 
 def test_every_example_is_on_a_page() -> None:
@@ -103,29 +82,6 @@ def all_below(kind: type[errors.ApiError]) -> list[type[errors.ApiError]]:
     return [one for below in kind.__subclasses__() for one in (below, *all_below(below))]
 
 
-def test_every_message_of_a_401_is_explained(api: PartnerClient, create_user: Callable[..., object]) -> None:
-    create_user(externalId="cust-1")
-    path, body = "/v1/users/cust-1", json.dumps({"city": "Ottawa"}).encode()
-    refusals = [
-        api.get("/v1/ping", headers={"X-Api-Key": None}),
-        api.get("/v1/ping", timestamp="yesterday"),
-        api.get("/v1/ping", timestamp="2099-01-01T00:00:00Z"),
-        api.get("/v1/ping", secret="another"),
-    ]
-    signed = api.headers("PATCH", path, body, key=None, timestamp=None, secret=None)
-    assert in_process("PATCH", path, signed, body).status == 200
-    refusals.append(in_process("PATCH", path, signed, body))
-    for refusal in refusals:
-        said = refusal.json()["message"].replace("X-Api-Key is missing", "… is missing").partition("which is")[0]
-        assert (refusal.status, said in text("authentication")) == (401, True), said
-
-
-def test_the_example_of_an_error_is_a_real_response(api: PartnerClient) -> None:
-    shown = json.loads((PAGES_OF_MARKDOWN / "errors.md").read_text().split("```json")[1].split("```")[0])
-    response = api.post("/v1/users", factories.user_body(email="nobody", dateOfBirth="1990")).json()
-    assert shown | {"requestId": ""} == response | {"requestId": ""}
-
-
 def test_the_worked_example_is_the_first_vector() -> None:
     published = json.loads((settings.BASE_DIR / "docs" / "signing-vectors.json").read_bytes())
     vector, source = published["vectors"][0], (PAGES_OF_MARKDOWN / "authentication.md").read_text()
@@ -176,32 +132,12 @@ def test_a_section_has_each_field_parameter_and_error() -> None:
 
 
 def test_the_changelog_has_the_entries_for_partners() -> None:
-    written = """# Changelog
-About.
-
-## [Unreleased]
-
-### Added
-
-For partners:
-
-- One.
-
-For staff:
-
-- Two.
-
-### Removed
-
-- Three.
-"""
-    shown = changelog(written)
+    heads = ("# Changelog\nAbout.", "## [Unreleased]", "### Added")
+    lists = ("For partners:", "- One.", "For staff:", "- Two.", "### Removed", "- Three.")
+    shown = changelog("\n\n".join((*heads, *lists)))
     assert [line for line in shown.splitlines() if line] == [
         *("# Changelog", "## Unreleased", "### Added", "- One.", "### Removed", "- Three.")
     ]
-
-
-@pytest.mark.parametrize("path", ["/docs/changelog/"])
-def test_the_changelog_is_about_what_partners_see(path: str) -> None:
-    assert "For operators:" not in page(path).text
-    assert "For staff:" not in page(path).text
+    shown_page = page("/docs/changelog/").text
+    assert "For operators:" not in shown_page
+    assert "For staff:" not in shown_page
