@@ -51,10 +51,10 @@ def test_the_policy_allows_own_files_and_what_each_page_has_inline(path: str) ->
     styles = re.findall(r' style="([^"]*)"', source)
     inline = [*(one for one in INLINE.findall(source) if one[1]), *(("style-attr", style) for style in styles)]
     assert {kind for kind, _ in inline} == {"script", "style", "style-attr"}
-    for kind, text in inline:
-        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    for kind, shown in inline:
+        digest = base64.b64encode(hashlib.sha256(shown.encode()).digest()).decode()
         source_list = {"script": "script-src", "style": "style-src", "style-attr": "style-src-attr"}[kind]
-        assert f"'sha256-{digest}'" in allowed[source_list], (kind, text[:100])
+        assert f"'sha256-{digest}'" in allowed[source_list], (kind, shown[:100])
 
 
 @pytest.mark.parametrize(
