@@ -21,7 +21,7 @@ from events.feed.relay import Relay
 from events.models import DeliveryState, Event, EventType, WebhookDelivery, WebhookEndpoint
 from events.webhooks import addresses, endpoints
 from partners.authentication import keys
-from partners.authentication.signature_authentication import digest
+from partners.authentication.signature_authentication import digest, visible_prefix
 from partners.models import KEY_PREFIXES, SECRET_PREFIXES, ApiKey, Mode, Partner
 from staff.models import Staff
 from tests.support.client import PartnerClient, Transport
@@ -347,7 +347,7 @@ def client_of(partner: Partner, transport: Transport) -> PartnerClient:
     # What `keys.issue` asks of a partner's other keys takes longer than most requests.
     ApiKey.objects.create(
         partner=partner,
-        prefix=keys.visible_prefix(api_key),
+        prefix=visible_prefix(api_key),
         digest=digest(api_key),
         encrypted_secret=encryption.encrypt(secret, purpose=encryption.API_SECRETS),
     )
