@@ -231,3 +231,10 @@ def test_migrate_reads_dates_whatever_the_style_of_the_role(django_db_setup: Non
             assert ended("migrate", stdout=subprocess.DEVNULL, variables={"OWNER_DATABASE_URL": url}) == (0, "")
         finally:
             superuser.execute(sql.SQL("ALTER ROLE {} RESET datestyle").format(role))
+
+
+def test_a_command_that_never_imports_the_sign_in_knows_its_actions() -> None:
+    actions = "directory.made", "signIn.refusedProvider"
+    program = f"import django; django.setup(); from core.audit import ACTIONS; assert ACTIONS.keys() >= {set(actions)}"
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,10 +1,12 @@
 """Imports that are stopped, fail or are dry runs: the counts are right, and another run completes them."""
 
+import gzip
 import io
 import json
 import os
 import pty
 import signal
+import subprocess
 import termios
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +30,7 @@ from tests.transactions.imports.running import (
     in_batches,
     last_counts,
     manage,
+    ndjson,
     stored,
     wait_until_held_up,
     write,
@@ -38,6 +41,27 @@ from transactions.models import IMPORT_ENDED, Conversion
 
 AGAIN = "Run it again: lines imported already are unchanged."
 UNREACHABLE = "The database cannot be reached, or did not respond in time."
+
+
+def test_a_killed_import_can_be_run_again(tmp_path: Path, line: Line, committed_partner: Partner) -> None:
+    file = write(tmp_path / "f", *(line(n) for n in range(import_conversions.Command.batch_lines + 10)))
+    with held_up(committed_partner, f"cv-{import_conversions.Command.batch_lines}"):
+        process = manage("import_conversions", str(file))
+        # The first batch is stored, the second on its way.
+        wait_until_held_up()
+        process.kill()
+        process.communicate()
+    count = import_conversions.Command.batch_lines
+    assert len(stored(committed_partner)) == count
+    assert Result(file).counts == (10, count, 0)
+
+
+def test_a_compressed_file_is_imported_through_zcat(line: Line, tmp_path: Path, committed_partner: Partner) -> None:
+    (tmp_path / "f.gz").write_bytes(gzip.compress(ndjson(line(1), line(2))))
+    unpacked = subprocess.run(["zcat", str(tmp_path / "f.gz")], capture_output=True, check=True).stdout
+    # Without a terminal no bar is shown.
+    assert manage("import_conversions", "-").communicate(unpacked) == (b"2 imported, 0 unchanged, 0 rejected.\n", b"")
+    assert len(stored(committed_partner)) == 2
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])

@@ -98,7 +98,8 @@ def test_a_name_is_found_however_it_is_written(make: Make) -> None:
 
 @pytest.mark.parametrize("path", ["/admin/users/user/", "/admin/users/user/queue/"])
 def test_a_name_is_found_exactly_as_the_page_shows_it(path: str, make: Make) -> None:
-    users = [make(externalId=f"id-{who}", **names) for who, names in PEOPLE.items()]
+    shown = ("accents", "irish", "saint", "arabic", "symbols")
+    users = [make(externalId=f"id-{who}", **PEOPLE[who]) for who in shown]
     text = client_as("reviewer").get(path).content.decode()
     for user in users:
         assert escape(user.full_name) in text

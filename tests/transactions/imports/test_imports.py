@@ -18,13 +18,10 @@ from tests.support.client import in_process
 from tests.transactions.imports.running import (
     Line,
     Result,
-    held_up,
     in_batches,
     last_counts,
-    manage,
     ndjson,
     stored,
-    wait_until_held_up,
     write,
 )
 from transactions import imports, management
@@ -244,19 +241,6 @@ def test_another_comment_is_rejected_as_any_line_that_is_no_conversion(tmp_path:
 def test_blank_lines_and_a_missing_last_line_feed_are_accepted(tmp_path: Path, line: Line) -> None:
     (tmp_path / "f").write_bytes(b"\n" + json.dumps(line(1)).encode() + b"\r\n\n" + json.dumps(line(2)).encode())
     assert Result(tmp_path / "f").counts == (2, 0, 0)
-
-
-def test_a_killed_import_can_be_run_again(tmp_path: Path, line: Line, committed_partner: Partner) -> None:
-    file = write(tmp_path / "f", *(line(n) for n in range(import_conversions.Command.batch_lines + 10)))
-    with held_up(committed_partner, f"cv-{import_conversions.Command.batch_lines}"):
-        process = manage("import_conversions", str(file))
-        # The first batch is stored, the second on its way.
-        wait_until_held_up()
-        process.kill()
-        process.communicate()
-    count = import_conversions.Command.batch_lines
-    assert len(stored(committed_partner)) == count
-    assert Result(file).counts == (10, count, 0)
 
 
 @pytest.mark.parametrize("arguments", [["/nowhere/f"], ["{file}", "--rejects", "/nowhere/f"], ["."]])

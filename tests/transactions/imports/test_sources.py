@@ -2,14 +2,13 @@
 
 import gzip
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from partners.models import Partner
-from tests.transactions.imports.running import Line, Result, manage, ndjson, stored
+from tests.transactions.imports.running import Line, Result, ndjson, stored
 
 CSV = b"partner,externalId,conversionId\n" + b"acme,cust-1,cv-1\n" * 20_000
 
@@ -37,14 +36,6 @@ def test_another_format_is_refused_in_one_line(
     assert (result.status, result.errors) == (1, [])
     assert result.reason == "This is not NDJSON in UTF-8: neither of its first two lines begins a JSON object."
     assert stored(committed_partner) == set()
-
-
-def test_a_compressed_file_is_imported_through_zcat(line: Line, tmp_path: Path, committed_partner: Partner) -> None:
-    (tmp_path / "f.gz").write_bytes(gzip.compress(ndjson(line(1), line(2))))
-    unpacked = subprocess.run(["zcat", str(tmp_path / "f.gz")], capture_output=True, check=True).stdout
-    # Without a terminal no bar is shown.
-    assert manage("import_conversions", "-").communicate(unpacked) == (b"2 imported, 0 unchanged, 0 rejected.\n", b"")
-    assert len(stored(committed_partner)) == 2
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\r\n\r\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"])

@@ -135,7 +135,7 @@ def without_chance(text: str) -> str:
 
 @pytest.mark.django_db
 @settings(
-    max_examples=15,
+    max_examples=5,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
