@@ -31,17 +31,17 @@ from tests.users.deciding import case_of, decide_url, decision
 from transactions.models import Conversion, Document
 from users import claims
 from users.decisions.risk_flags import risk_flag_codes
-from users.models import AccessRecord, Claim, Proposal, Status, StatusChange, User, UserEvent
+from users.models import AccessRecord, Claim, FileEntry, Proposal, Status, StatusChange, User, UserEvent
 from users.models.case import in_mode
 
 BAND, PARTNER_BAND = "Sandbox: this user is not real.", "Sandbox: the users of this partner are not real."
 
 # The lists of models whose rows belong to users, and the work lists. Sandbox users have no proposals: their moves take
-# one person.
+# one person. Lists of files are of kinds (tests/backoffice/case/test_file.py).
 LISTS: dict[Any, str] = {name: reverse(f"admin:users_user_{name}") for name in WORK_LISTS} | {
     model: reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
     for model in admin.site._registry
-    if model is not Proposal
+    if model not in {Proposal, FileEntry}
     and (
         model is User
         or any(field.related_model is User for field in model._meta.get_fields() if not field.auto_created)
