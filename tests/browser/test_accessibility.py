@@ -14,7 +14,8 @@ from staff.models import Staff
 from tests import factories
 from tests.browser.cases import Register, open_decision
 from tests.support.client import PartnerClient
-from users.models import Status, StatusChange, User, UserEvent
+from users.file import entries
+from users.models import FileKind, Status, StatusChange, User, UserEvent
 
 SERIOUS = {"serious", "critical"}
 PHONE = {"width": 390, "height": 844}
@@ -98,6 +99,26 @@ def test_queue_and_case_on_a_phone_have_no_serious_violation(
         page.goto(path)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
         assert not accessibility_violations(page)
+
+
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 1440, "height": 900}], ids=["phone", "desk"])
+def test_the_file_of_a_user_has_no_serious_violation(
+    viewport: dict[str, int], open_page: Callable[..., Page], login: Callable[..., Staff], odd: User
+) -> None:
+    by = factories.StaffFactory.create(role="reviewer")
+    match = {"list": "Demo list", "listDate": "2026-01-15", "result": "possibleMatch", "reference": "D-1"}
+    entries.record(user_id=odd.pk, born=odd.date_of_birth, kind="screening", data=match, by=by)
+    page = open_page(viewport=viewport)
+    login(page, "reviewer", path="/admin/users/fileentry/screening/")
+    file = f"/admin/cases/{odd.pk}/file"
+    kinds = (f"{file}/{kind}/" for kind in FileKind.values)
+    dual = f"{file}/identityVerification/?variant=dualProcess"
+    for path in ("/admin/users/fileentry/screening/", "/admin/users/fileentry/riskRating/", dual, *kinds):
+        page.goto(path)
+        for summary in page.locator("main summary").all():
+            summary.press("Enter")
+        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], path
+        assert not accessibility_violations(page), path
 
 
 def test_exports_on_a_phone_have_no_serious_violation(

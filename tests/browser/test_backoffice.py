@@ -123,6 +123,29 @@ def test_a_note_is_added_by_keys(page: Page, login: Login, register: Register) -
     expect(page.get_by_role("listitem").filter(has_text="Called the partner.")).to_be_visible()
 
 
+def test_an_entry_of_the_file_is_recorded_and_its_number_shown_by_keys(
+    page: Page, login: Login, register: Register
+) -> None:
+    user = register()
+    login(page, "reviewer", path=f"/admin/cases/{user.pk}/file/identityVerification/")
+    form = page.locator("form", has=page.get_by_role("button", name="Record"))
+    form.get_by_label("Verified on").focus()
+    page.keyboard.type("01152026")
+    form.get_by_label("Document", exact=True).focus()
+    page.keyboard.type("Pass")
+    page.keyboard.press("Tab")
+    page.keyboard.type("AB-7718290")
+    page.keyboard.press("Enter")
+    entry = page.locator(".bo-entry")
+    expect(entry).to_contain_text("Passport")
+    expect(page.get_by_text("AB-7718290")).to_have_count(0)
+    # What was added is below the form, which is closed now.
+    expect(form).not_to_be_visible()
+    page.get_by_role("button", name="Show: Document number").focus()
+    page.keyboard.press("Enter")
+    expect(entry.get_by_text("AB-7718290")).to_be_visible()
+
+
 LONG_NOTE = "The passport has expired, and the second document shows another address than the one submitted. " * 3
 
 
