@@ -3,7 +3,7 @@
 The access log has every claim and release. A decision ends the claim (users/decisions/compliance.py).
 """
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from core.database.history_context import PRESENT
 from core.refusals import RefusedError
 from staff.models import Staff
 from users.models import AccessKind, AccessRecord, Claim, Proposal, Status, User
-from users.models.case import BACK_TO_WHO_ASKED, live
+from users.models.case import live
 from users.refusals import require_permission
 
 CLAIM = "claim_user"
@@ -121,23 +121,6 @@ def take_over(*, user_id: UUID, by: Staff) -> None:
     AccessRecord.objects.create(kind=AccessKind.CLAIMED, user=user, staff=by, detail=detail)
 
 
-def give_back(*, user: User, staff: Staff, asked_at: datetime) -> None:
-    """Give the claim on a locked case back to the person who asked: asking ended it, and the partner has answered.
-
-    Not where the person had none, may claim no cases or no longer, or somebody has claimed the case since.
-    """
-    if not (needs_decision(user) and staff.is_active and staff.has_perm(PERMISSION)):
-        return
-    # The log has each claim and release; a decision ends a claim too.
-    acts = AccessRecord.objects.filter(
-        user=user, staff=staff, kind__in=(AccessKind.CLAIMED, AccessKind.RELEASED), created_at__lte=asked_at
-    )
-    last = acts.filter(created_at__gte=user.status_since).order_by("-id").first()
-    if last is None or last.kind != AccessKind.CLAIMED:
-        return
-    _claimed(user, staff, detail=BACK_TO_WHO_ASKED)
-
-
 def holder(user: User) -> Staff | None:
     """The person who has claimed this case, or None."""
     held = Claim.objects.select_related("staff").filter(pk=user.pk).first()
@@ -171,11 +154,9 @@ def _queue() -> QuerySet[User]:
     return waiting.order_by("waiting_since", "id")
 
 
-def _claimed(user: User, staff: Staff, request_id: str = "", detail: str = "") -> tuple[Claim, bool]:
+def _claimed(user: User, staff: Staff, request_id: str) -> tuple[Claim, bool]:
     """The claim on a locked user, and whether it is new, and recorded."""
     claim, is_new = Claim.objects.select_related("staff").get_or_create(user=user, defaults={"staff": staff})
     if is_new:
-        AccessRecord.objects.create(
-            kind=AccessKind.CLAIMED, user=user, staff=staff, request_id=request_id, detail=detail
-        )
+        AccessRecord.objects.create(kind=AccessKind.CLAIMED, user=user, staff=staff, request_id=request_id)
     return claim, is_new

@@ -14,11 +14,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from core.database import history_context
 from core.refusals import RefusedError
 from partners.models import Partner
 from staff.models import Staff
-from users import claims, queries
+from users import queries
 from users.decisions import compliance
 from users.models import (
     Claim,
@@ -36,7 +35,7 @@ from users.models.requirements import (
 )
 from users.models.statuses import ENDED_STATUSES
 from users.queries import StoredUser, UserSummary
-from users.refusals import refused_by_database, require_permission, stripped
+from users.refusals import refused_by_database, stripped
 from users.wording import forbidden_words, hidden_parts
 
 DEFAULT_DUE_DAYS = 14
@@ -62,14 +61,11 @@ def open_requirement(
     Raises RefusedError, StaleError; nothing has changed then.
     """
     message = message.strip()
-    require_permission(by, compliance.DECIDE)
     if unknown := sorted(set(fields) - set(PROFILE_COLUMNS)):
         raise RefusedError(_("Unknown field: %(fields)s.") % {"fields": ", ".join(unknown)})
     check_message(message)
-    with transaction.atomic():
-        locked = compliance.lock(user.pk, expected_version=expected_version, by=by)
+    with compliance.acting(user.pk, by=by, source=source, expected_version=expected_version) as locked:
         Claim.objects.filter(user=locked).delete()
-        history_context.set_context(staff=by.get_username(), source=source)
         with refused_by_database(status=locked.status):
             requirement = Requirement.objects.create(
                 user=locked,
@@ -98,14 +94,11 @@ def close_requirement(
     note: up to 500 characters, for staff. source, expected_version: see open_requirement.
     Raises RefusedError, StaleError, Requirement.DoesNotExist; nothing has changed then.
     """
-    require_permission(by, compliance.DECIDE)
     note = stripped(note, CLOSURE_NOTE_LENGTH, is_note=True)
-    with transaction.atomic():
-        requirement = Requirement.objects.get(pk=requirement_id)
-        compliance.lock(requirement.user_id, expected_version=expected_version, by=by)
-        history_context.set_context(staff=by.get_username(), source=source)
-        with refused_by_database():
-            closure = RequirementClosure.objects.create(requirement=requirement, by=by, note=note)
+    requirement = Requirement.objects.get(pk=requirement_id)
+    acting = compliance.acting(requirement.user_id, by=by, source=source, expected_version=expected_version)
+    with acting, refused_by_database():
+        closure = RequirementClosure.objects.create(requirement=requirement, by=by, note=note)
     closure.refresh_from_db()
     return closure
 
@@ -116,9 +109,7 @@ def respond(*, requirement: Requirement, note: str) -> RequirementResponse:
     Raises RefusedError; nothing has changed then.
     """
     with transaction.atomic(), refused_by_database():
-        response: RequirementResponse = RequirementResponse.objects.create(requirement=requirement, note=note)
-    _give_back(requirement.user_id)
-    return response
+        return RequirementResponse.objects.create(requirement=requirement, note=note)
 
 
 def update_user(*, user: StoredUser, profile: Profile, columns: AbstractSet[str]) -> UserSummary:
@@ -139,21 +130,9 @@ def submit_by_update(*, user_id: UUID | str, columns: AbstractSet[str]) -> None:
     columns: that the update has, those with the present values included.
     """
     # One without fields is answered by a note.
-    open_ones = list(not_closed(user_id).filter(state=RequirementState.OPEN))
-    answered = [one for one in open_ones if one.fields and columns >= set(one.fields)]
-    for requirement in answered:
-        RequirementResponse.objects.create(requirement=requirement)
-    if answered:
-        _give_back(user_id)
-
-
-def _give_back(user_id: UUID | str) -> None:
-    """Give the claim on the case of a locked user back to who asked last, once the partner has answered all."""
-    user = User.objects.get(pk=user_id)
-    if user.is_answered and not user.is_sandbox:
-        asked = user.requirements.filter(closed_at=None).select_related("by").order_by("created_at", "id").last()
-        if asked is not None:
-            claims.give_back(user=user, staff=asked.by, asked_at=asked.created_at)
+    for requirement in list(not_closed(user_id).filter(state=RequirementState.OPEN)):
+        if requirement.fields and columns >= set(requirement.fields):
+            RequirementResponse.objects.create(requirement=requirement)
 
 
 def has_requirements(user: User) -> bool:

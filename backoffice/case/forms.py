@@ -11,6 +11,7 @@ from users.decisions import compliance
 from users.decisions.reasons import REASONS, Reason, needs_note
 from users.models import Status, User
 from users.models.approvals import NOTE_LENGTH, REASON_LENGTH
+from users.models.statuses import TRANSITIONS
 
 _NOTE_REQUIRED = _("A note is required.")
 
@@ -135,7 +136,7 @@ def moves(
     approval_needs_note: see users/decisions/risk_flags.py.
     """
     present = Status(user.status)
-    for to_status in compliance.allowed_moves(present):
+    for to_status in TRANSITIONS[present]:
         if to_status == proposed:
             continue
         was_refused = refused is not None and refused.to_status == to_status

@@ -291,7 +291,10 @@ def commands(user: User, service: Watched) -> dict[str, tuple[list[str], str]]:
         "create_partner": ([SLUG, "--name", PERSONAL["lastName"], "--rate-limit", QUERY], ""),
         "create_staff": (["leak", "--email", f"{PERSONAL['email']}@", "--role", "viewer"], ""),
         "import_conversions": (["-"], bad + f"\n{QUERY}\n"),
-        "publish_document": ([partner, external_id, "-", "--type", "taxSlip", "--title", TITLE + "\x07"], CONTENT),
+        "publish_document": (
+            [partner, external_id, "/dev/stdin", "--type", "taxSlip", "--title", TITLE + "\x07"],
+            CONTENT,
+        ),
         "reset_staff_mfa": (["leak-nobody", "--reason", REASON], ""),
     }
     apps = {"core", "partners", "events", "staff", "users", "transactions", "backoffice", "demo"}

@@ -8,10 +8,9 @@ document.
 import hashlib
 import json
 import time
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import closing
 from itertools import chain
-from typing import IO, Any
 
 import structlog
 from django.core.files.storage import storages
@@ -141,34 +140,25 @@ def _milliseconds_since(begun: float) -> float:
 def _verified_chunks(document: Document) -> Generator[bytes, None, None]:
     """The file's chunks, each after the next one has been read, the last after verification."""
     digest, left, held = hashlib.sha256(), document.size_bytes, b""
-    for chunk in _stored_chunks(document.storage_name):
-        left -= len(chunk)
-        if left < 0:
-            raise DocumentError(DocumentProblem.LONGER)
-        digest.update(chunk)
-        if held:
-            yield held
-        held = chunk
+    try:
+        with closing(storages[STORAGE].open(document.storage_name)) as source:
+            while chunk := source.read(CHUNK_BYTES):
+                left -= len(chunk)
+                if left < 0:
+                    raise DocumentError(DocumentProblem.LONGER)
+                digest.update(chunk)
+                if held:
+                    yield held
+                held = chunk
+    except FileNotFoundError as error:
+        raise DocumentError(DocumentProblem.MISSING) from error
+    except OSError as error:
+        raise DocumentError(DocumentProblem.STORAGE_FAILED) from error
     if left > 0:
         raise DocumentError(DocumentProblem.SHORTER)
     if digest.digest() != bytes(document.sha256):
         raise DocumentError(DocumentProblem.CHECKSUM_MISMATCH)
     yield held
-
-
-def _stored_chunks(name: str) -> Iterator[bytes]:
-    source: IO[Any] | None = None
-    try:
-        source = storages[STORAGE].open(name)
-        while chunk := source.read(CHUNK_BYTES):
-            yield chunk
-    except FileNotFoundError as error:
-        raise DocumentError(DocumentProblem.MISSING) from error
-    except OSError as error:
-        raise DocumentError(DocumentProblem.STORAGE_FAILED) from error
-    finally:
-        if source is not None:
-            source.close()
 
 
 def record_download(document: Document, *, by: Mapping[str, str]) -> None:

@@ -25,7 +25,7 @@ from core.formats.json_rules import text
 from core.refusals import RefusedError
 from staff.models import Staff
 from transactions.documents.downloads import CHUNK_BYTES, STORAGE
-from transactions.documents.file_types import CSV, EXTENSIONS, NAMES, PDF, SIGNATURES
+from transactions.documents.file_types import CSV, NAMES, PDF, SIGNATURES
 from transactions.models import (
     TITLE_LENGTH,
     WITHDRAWAL_REASON_LENGTH,
@@ -81,8 +81,6 @@ def publish(
     replacement: withdraws another document of the user in the same transaction.
     Raises ValidationError, RefusedError, UnreadableError, StorageError.
     """
-    if content_type not in EXTENSIONS:
-        raise ValidationError(f"The content type must be one of: {', '.join(EXTENSIONS)}.")
     try:
         title = text(title, shortest=1, longest=TITLE_LENGTH)
     except ValidationError as error:

@@ -5,6 +5,8 @@ where somebody else has claimed the case, or where it has changed since the page
 database says (users/refusals.py). Each decision keeps what the case showed (users/decisions/decision_basis.py).
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -74,10 +76,9 @@ def decide(decision: Decision, *, proposal: Proposal | None = None) -> StatusCha
     proposal: that the person approves (users/decisions/proposals.py), where the move takes two people.
     Raises RefusedError, StaleError, User.DoesNotExist; nothing has changed then.
     """
-    with transaction.atomic():
-        row = begin(decision)
+    with begin(decision) as row:
         user: User = row["user"]
-        moves = ", ".join(allowed_moves(user.status)) or _("nothing: it is final")
+        moves = ", ".join(TRANSITIONS[Status(user.status)]) or _("nothing: it is final")
         with refused_by_database(
             present=user.status,
             wanted=decision.to_status,
@@ -92,29 +93,28 @@ def decide(decision: Decision, *, proposal: Proposal | None = None) -> StatusCha
     return change
 
 
-def begin(decision: Decision) -> dict[str, Any]:
-    """Begin to decide or to propose; returns the columns of the row to be written, with the locked `user`.
+@contextmanager
+def begin(decision: Decision) -> Iterator[dict[str, Any]]:
+    """The transaction of a decision or a proposal: the columns of the row to be written, with the locked `user`.
 
     The claim on the case ends. Raises RefusedError, StaleError, User.DoesNotExist.
     """
-    by, code = decision.by, decision.reason_code
-    require_permission(by, DECIDE)
+    by, code, source = decision.by, decision.reason_code, decision.source
     reason = stripped(decision.reason)
-    # Locked: of two decisions at once, the second is checked against the result of the first.
-    user = lock(decision.user.pk, expected_version=decision.expected_version, by=by)
-    codes = REASONS.get((user.status, decision.to_status), ())
-    # A move that has none is refused by the database.
-    if codes and code is not None and code not in codes:
-        raise ReasonCodeError(_("Unknown reason code; one of: %(codes)s.") % {"codes": ", ".join(codes)})
-    is_bare = decision.to_status == Status.ACTIVE and reason in {one.text() for one in codes}
-    if is_bare and (refusal := approval_needs_note(risk_flag_codes([user])[user.pk])):
-        raise ReasonMissingError(refusal)
-    # No person made a simulated decision.
-    basis = None if _is_simulated(by) else decision_basis.collect(user=user, by=by, source=decision.source)
-    Claim.objects.filter(user=user).delete()
-    history_context.set_context(staff=by.get_username(), source=decision.source)
-    row = {"user": user, "to_status": decision.to_status, "by": by, "reason": reason, "reason_code": code or ""}
-    return row | {"basis": basis}
+    # Of two decisions at once, the second is checked against the result of the first.
+    with acting(decision.user.pk, by=by, source=source, expected_version=decision.expected_version) as user:
+        codes = REASONS.get((user.status, decision.to_status), ())
+        # A move that has none is refused by the database.
+        if codes and code is not None and code not in codes:
+            raise ReasonCodeError(_("Unknown reason code; one of: %(codes)s.") % {"codes": ", ".join(codes)})
+        is_bare = decision.to_status == Status.ACTIVE and reason in {one.text() for one in codes}
+        if is_bare and (refusal := approval_needs_note(risk_flag_codes([user])[user.pk])):
+            raise ReasonMissingError(refusal)
+        # No person made a simulated decision.
+        basis = None if _is_simulated(by) else decision_basis.collect(user=user, by=by, source=source)
+        Claim.objects.filter(user=user).delete()
+        row = {"user": user, "to_status": decision.to_status, "by": by, "reason": reason, "reason_code": code or ""}
+        yield row | {"basis": basis}
 
 
 def add_note(*, user: User, text: str, by: Staff) -> CaseNote:
@@ -129,11 +129,6 @@ def add_note(*, user: User, text: str, by: Staff) -> CaseNote:
 
 
 # What a page shows before anything is sent
-
-
-def allowed_moves(status: str) -> tuple[Status, ...]:
-    """The statuses that a user in `status` may move to."""
-    return TRANSITIONS[Status(status)]
 
 
 def permitted_actions(*, user: User, claim: Claim | None, staff: Staff) -> dict[str, bool]:
@@ -161,19 +156,23 @@ def blocking_reason(user: User, to_status: str) -> str:
 # What all acts on a case check
 
 
-def lock(user_id: UUID, *, expected_version: str | None, by: Staff) -> User:
-    """The user, locked until the transaction ends, in the version shown and not claimed by anybody else.
+@contextmanager
+def acting(user_id: UUID, *, by: Staff, source: str = "", expected_version: str | None = None) -> Iterator[User]:
+    """A transaction in which a person who may decide acts on a case, which nobody else has claimed: the locked user.
 
-    expected_version: None where there was no page. Raises StaleError, RefusedError.
+    source, expected_version: see Decision. Raises RefusedError, StaleError, User.DoesNotExist.
     """
-    user = User.objects.select_for_update(no_key=True).get(pk=user_id)
-    if expected_version is not None and expected_version != version_of(user):
-        raise StaleError(changes_since(user, expected_version, sees_identity=by.has_perm(IDENTITY_PERMISSION)))
-    # No person made a sandbox decision: no claim stops it.
-    holder = None if _is_simulated(by) else claims.holder(user)
-    if holder is not None and holder != by:
-        raise RefusedError(_("%(name)s has claimed this case.") % {"name": holder.get_username()})
-    return user
+    require_permission(by, DECIDE)
+    with transaction.atomic():
+        user = User.objects.select_for_update(no_key=True).get(pk=user_id)
+        if expected_version is not None and expected_version != version_of(user):
+            raise StaleError(changes_since(user, expected_version, sees_identity=by.has_perm(IDENTITY_PERMISSION)))
+        # No person made a sandbox decision: no claim stops it.
+        holder = None if _is_simulated(by) else claims.holder(user)
+        if holder is not None and holder != by:
+            raise RefusedError(_("%(name)s has claimed this case.") % {"name": holder.get_username()})
+        history_context.set_context(staff=by.get_username(), source=source)
+        yield user
 
 
 def _is_simulated(by: Staff) -> bool:

@@ -25,8 +25,7 @@ def propose(decision: Decision) -> Proposal:
 
     Raises RefusedError, also where no rule applies, and StaleError; nothing has changed then.
     """
-    with transaction.atomic():
-        row = begin(decision)
+    with begin(decision) as row:
         present = current(row["user"])
         with refused_by_database(first=present.by if present else None, second=decision.by):
             proposal = Proposal.objects.create(**row)

@@ -71,12 +71,10 @@ class Page(models.TextChoices):
     FILE = "file", _("File of the user.")
 
 
-BACK_TO_WHO_ASKED = "Back to the person who asked: the partner has answered."
 # Details that are recorded in English, in whatever language the person reads.
 _DETAILS: Mapping[str, Any] = {
     Page.HISTORY.value: Page.HISTORY.label,
     Page.FILE.value: Page.FILE.label,
-    BACK_TO_WHO_ASKED: _("Back to the person who asked: the partner has answered."),
     "Evidence pack": _("Evidence pack"),
     "Person's copy": _("Person's copy"),
 }

@@ -24,7 +24,6 @@ from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of, hidden_version, words
 from tests.users.deciding import case_of, decide_url, decision, page_of
 from users import claims
-from users.decisions import compliance
 from users.models import Claim, Requirement, RequirementClosure, RequirementCode, Status, StatusChange, User
 from users.models.requirements import MESSAGE_LENGTH
 from users.requirements import check_message, close_requirement
@@ -502,23 +501,6 @@ def test_each_template_has_a_meaning_in_french() -> None:
 # Whose case it is then
 
 
-def test_a_case_comes_back_to_who_asked_last_once_all_is_answered(
-    user: User, reviewer: Staff, api: PartnerClient
-) -> None:
-    first = factories.RequirementFactory.create(user=user, code="sourceOfFunds", fields=())
-    claims.claim(user=user, staff=reviewer)
-    factories.RequirementFactory.create(user=user, by=reviewer)
-    api.patch("/v1/users/ada", ANSWER)
-    assert claims.holder(user) is None
-    factories.answer(first)
-    assert claims.holder(user) == reviewer
-    record = user.accesses.filter(kind="claimed").latest("id")
-    assert (record.staff, record.detail) == (reviewer, "Back to the person who asked: the partner has answered.")
-    # A further note changes nothing.
-    factories.answer(first)
-    assert user.accesses.filter(kind="claimed").count() == 2
-
-
 def test_a_case_that_somebody_has_claimed_stays_theirs(user: User, reviewer: Staff, api: PartnerClient) -> None:
     claims.claim(user=user, staff=reviewer)
     factories.RequirementFactory.create(user=user, by=reviewer)
@@ -526,24 +508,6 @@ def test_a_case_that_somebody_has_claimed_stays_theirs(user: User, reviewer: Sta
     claims.claim(user=user, staff=other)
     assert api.patch("/v1/users/ada", ANSWER).status == 200
     assert claims.holder(user) == other
-
-
-@pytest.mark.parametrize("why", ["disabled", "lost the role", "active user", "had released it"])
-def test_no_case_comes_back_to_who_may_not_claim_it_or_had_not(
-    why: str, user: User, reviewer: Staff, api: PartnerClient
-) -> None:
-    claims.claim(user=user, staff=reviewer)
-    if why == "active user":
-        compliance.decide(compliance.Decision(user=user, to_status=Status.ACTIVE, by=reviewer, reason="Papers seen."))
-    if why == "had released it":
-        claims.release(user=user, staff=reviewer)
-    factories.RequirementFactory.create(user=user, by=reviewer)
-    if why == "disabled":
-        Staff.objects.filter(pk=reviewer.pk).update(is_active=False)
-    if why == "lost the role":
-        reviewer.groups.clear()
-    assert api.patch("/v1/users/ada", ANSWER).status == 200
-    assert claims.holder(user) is None
 
 
 @pytest.mark.parametrize("path", ["answered", "asked"])

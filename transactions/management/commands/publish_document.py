@@ -1,4 +1,3 @@
-from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -6,9 +5,9 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from core.management.arguments import Argument
-from core.management.base import Outcome, ServiceCommand, standard_input
+from core.management.base import Outcome, ServiceCommand
 from staff.models import Staff
-from transactions.documents.file_types import EXTENSIONS, UNKNOWN, content_type_of
+from transactions.documents.file_types import content_type_of
 from transactions.documents.publishing import Replacement, UnreadableError, find_document, publish
 from transactions.imports import LineError, created_at_of
 from transactions.models import Document, DocumentType
@@ -27,10 +26,9 @@ class Command(ServiceCommand):
 
     arguments = (
         USER,
-        Argument("file", metavar="FILE", help="the file, or - for standard input"),
+        Argument("file", metavar="FILE", help="the file, whose content fits its ending"),
         Argument("--type", required=True, choices=DocumentType.values, dest="kind", help="the document's type"),
         Argument("--title", required=True, metavar="TEXT", help="the document's title, up to 200 characters"),
-        Argument("--content-type", choices=sorted(EXTENSIONS), help="by the extension of FILE by default"),
         Argument("--created-at", metavar="T", find=_created_at, help="when it was issued, in RFC 3339 (default: now)"),
         Argument(
             "--replace",
@@ -45,25 +43,16 @@ class Command(ServiceCommand):
     def perform(
         self, *, file: str, replace: Document | None, reason: str | None, by: Staff | None, **document: Any
     ) -> Outcome:
-        content_type = _content_type(file, document.pop("content_type"))
+        document |= {"content_type": content_type_of(file), "replacement": _replacement(replace, reason, by)}
         try:
-            with nullcontext(standard_input()) if file == "-" else Path(file).open("rb") as source:
-                published = publish(
-                    **document, source=source, content_type=content_type, replacement=_replacement(replace, reason, by)
-                )
+            with Path(file).open("rb") as source:
+                published = publish(**document, source=source)
         except UnreadableError as error:
             raise CommandError(f"{file}: {error}") from error
         return Outcome(
             {"documentId": published.document_id},
             f"Published {published.document_id}: {published.size_bytes} bytes of {published.content_type}.",
         )
-
-
-def _content_type(name: str, given: str | None) -> str:
-    named = content_type_of(name)
-    if given and named not in {UNKNOWN, given}:
-        raise CommandError(f"{name}: its name is that of {named}, not of {given}.")
-    return given or named
 
 
 def _replacement(document: Document | None, reason: str | None, by: Staff | None) -> Replacement | None:
