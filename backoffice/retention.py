@@ -30,7 +30,7 @@ from backoffice.exports.views import ExportAction
 from staff.models import Staff
 from users import retention
 from users.decisions.approval_rules import pair_of
-from users.models import AccessKind, Erasure, ErasureProposal, Hold, ProposalState, ProposedErasure, User
+from users.models import AccessKind, Erasure, ErasureProposal, FileKind, Hold, ProposalState, ProposedErasure, User
 from users.models.approvals import NOTE_LENGTH
 from users.models.retention import KEEP_RECORDS
 
@@ -157,7 +157,11 @@ def _rows(due: QuerySet[Any]) -> list[dict[str, Any]]:
     """Each user with who holds the records."""
     holders = retention.in_force(Hold.objects.select_related("by"))
     users = due.prefetch_related(Prefetch("holds", holders, to_attr="holds_in_force"))
-    return [{"user": one, "held_by": sorted({hold.by.username for hold in one.holds_in_force})} for one in users]
+    rows = []
+    for one in users:
+        names = sorted({hold.by.username for hold in one.holds_in_force})
+        rows.append({"user": one, "held_by": names or [FileKind.PERSON_REQUEST.label] * one.held})
+    return rows
 
 
 def _proposals(reader: Staff, declined: Mapping[UUID, ReasonForm]) -> list[dict[str, Any]]:

@@ -45,7 +45,13 @@ _NAME_USERS = "INSERT INTO users_proposederasure (proposal_id, user_id) SELECT %
 
 def is_held(user: User) -> bool:
     """Whether a hold, or an open request of the person, keeps the user's records."""
-    return User.objects.filter(database_function("users_is_held", "pk"), pk=user.pk).exists()
+    return bool(held({user.pk}))
+
+
+def held(user_ids: Collection[UUID]) -> set[UUID]:
+    """Those of the users whose records are kept."""
+    found = User.objects.filter(database_function("users_is_held", "pk"), pk__in=user_ids)
+    return set(found.values_list("pk", flat=True))
 
 
 def in_force(holds: QuerySet[Hold]) -> QuerySet[Hold]:

@@ -26,8 +26,8 @@ from backoffice.actions import Act, Action
 from backoffice.exports import downloads, evidence_pack, evidence_packs, lists, person_copy
 from backoffice.exports.lists import FORMATS, HISTORIES, HistoryForm, UserListForm
 from staff.login.reauthentication import FRESH_SECONDS, require_fresh_factor
-from users.models import AccessKind, Hold, User
-from users.retention import in_force
+from users.models import AccessKind, User
+from users.retention import held
 
 EXPORT_USERS = "users.export_user"
 _permitted = permission_required(EXPORT_USERS, raise_exception=True)
@@ -159,7 +159,7 @@ def packs_page(
         "most": evidence_packs.MAX_USERS,
         "are_too_many": len(users) > evidence_packs.MAX_USERS,
         "is_sandbox": any(user.is_sandbox for user in users),
-        "held": {*in_force(Hold.objects.filter(user__in=users)).values_list("user", flat=True)},
+        "held": held({user.pk for user in users}),
         "parts": evidence_pack.parts(),
         "back": back if is_ours else reverse("backoffice_exports"),
         "fields": [(name, value) for name, values in sent.items() if name not in _OF_PAGE for value in values if value],

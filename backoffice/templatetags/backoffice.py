@@ -18,7 +18,7 @@ from events.models import WebhookDelivery, WebhookEndpoint
 from partners.models import ApiKey, Partner
 from staff.access import administrators
 from users.models import Hold, User, UserEvent
-from users.retention import PERMISSION, in_force
+from users.retention import PERMISSION, held, in_force
 
 register = template.Library()
 register.filter("moment", moment)
@@ -70,10 +70,11 @@ def held_band(context: RequestContext, row: Any) -> dict[str, Any]:
     """
     user_id = row.pk if isinstance(row, User) else row.pgh_obj_id if isinstance(row, UserEvent) else None
     user_id = user_id or getattr(row, "user_id", None)
-    held = in_force(Hold.objects.filter(user=user_id)) if isinstance(user_id, UUID) else Hold.objects.none()
-    holds = list(held.select_related("by").order_by("created_at", "id"))
+    if not isinstance(user_id, UUID) or not held({user_id}):
+        return {}
     may_see = context["request"].user.has_perm(PERMISSION)
-    return {"is_held": bool(holds), "holds": holds if may_see else []}
+    holds = in_force(Hold.objects.filter(user=user_id)).select_related("by").order_by("created_at", "id")
+    return {"is_held": True, "holds": holds if may_see else []}
 
 
 def _is_sandbox(row: Any) -> bool:

@@ -11,7 +11,7 @@ from users.models import Hold, Status, User
 from users.retention import is_held, place_hold
 
 pytestmark = pytest.mark.django_db
-BAND = "Held: these records are kept until another person releases the hold."
+BAND = "Held: these records are kept while there is a hold, or an open request of the person."
 
 
 @pytest.fixture(autouse=True)
