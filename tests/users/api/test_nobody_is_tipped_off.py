@@ -1,7 +1,8 @@
 """A suspicion must not reach the partner: contract, section 13.
 
-Two users live the same life, one under the codes of a suspicion, the other under innocent ones of the same rows. All
-that their partners can observe is compared, but for ids, times and signatures.
+Two users live the same life, one under the codes of a suspicion, the other under innocent ones of the same rows; one
+has matches, ratings and requests in its file, the other has none. All that their partners can observe is compared, but
+for ids, times and signatures.
 """
 
 import re
@@ -22,6 +23,7 @@ from tests.support.client import PartnerClient, Response, in_process
 from tests.support.events import place_events
 from users import requirements
 from users.decisions import compliance
+from users.file import entries
 from users.models import Requirement, Status, User
 
 # By status: codes that tell of a suspicion, and what an innocent user has in their place.
@@ -31,13 +33,28 @@ SUSPICIOUS = {
     Status.CLOSED: ("fraudConfirmed", "listed"),
 }
 INNOCENT = {Status.REJECTED: "notServed", Status.SUSPENDED: "other", Status.CLOSED: "notServed"}
+BELOW = [f"/v1/users/ada/{name}" for name in ("transactions", "documents", "verifications")]
 SECRETS = ["whsec_" + "c2VjcmV0" * 6]
+
+# What staff record in the file of the one alone.
+FILED: dict[str, dict[str, Any]] = {
+    "screening": {"list": "UN", "listDate": "2026-01-01", "result": "possibleMatch", "reference": "QDi.1"},
+    "riskRating": {"rating": "high", "reason": "Cash.", "reviewOn": "2026-06-01"},
+    "personRequest": {"request": "complaint", "receivedOn": "2026-01-01", "identityCheck": "By phone."},
+}
+ENDS: dict[str, dict[str, Any]] = {
+    "screening": {"resolution": "confirmed", "note": "The same birth date."},
+    "personRequest": {"outcome": "Answered.", "closedOn": "2026-02-01"},
+}
+VERIFICATION = {"method": "creditFile", "verifiedOn": "2026-01-15", "source": "A bureau", "reference": "1"}
 
 PAIRS = [(status, code) for status, codes in SUSPICIOUS.items() for code in codes]
 STEP = st.one_of(
     st.tuples(st.just("suspect"), st.sampled_from(PAIRS)),
     st.tuples(st.just("clear"), st.sampled_from([Status.ACTIVE, Status.PENDING_COMPLIANCE])),
     st.sampled_from([("ask", None), ("note", None), ("answer", None), ("close", None), ("confirm", None)]),
+    st.tuples(st.just("file"), st.sampled_from([*FILED])),
+    st.sampled_from([("end", None), ("verify", None)]),
 )
 
 
@@ -81,6 +98,18 @@ class Life:
             compliance.Decision(user=self.user, to_status=status, by=self.staff, reason=reason, reason_code=code)
         )
 
+    def file(self, kind: str) -> None:
+        if self.is_suspicious:
+            born = self.user.date_of_birth
+            entries.record(user_id=self.user.pk, born=born, kind=kind, data=FILED[kind], by=self.staff)
+
+    def end(self, _: None) -> None:
+        for entry in self.user.file_entries.filter(is_open=True, kind__in=ENDS):
+            entries.end(entry_id=entry.pk, data=ENDS[entry.kind], by=self.staff)
+
+    def verify(self, _: None) -> None:
+        self.see(self.client.post("/v1/users/ada/verifications", VERIFICATION))
+
     def ask(self, _: None) -> None:
         requirements.open_requirement(
             user=self.user, code="addressUnclear", fields=["city"], message="Which city?", by=self.staff
@@ -107,7 +136,7 @@ class Life:
 
     def observe(self) -> None:
         """Read everything there is to read, and receive what is sent."""
-        for path in ("/v1/users/ada", "/v1/users", "/v1/users?status=suspended", "/v1/users/ada/transactions"):
+        for path in ("/v1/users", "/v1/users?status=suspended", "/v1/users/ada", *BELOW):
             self.see(self.client.get(path))
         place_events()
         feed = self.client.get(f"/v1/events?limit=100{self.cursor}")
@@ -143,6 +172,8 @@ def without_chance(text: str) -> str:
 @example([("suspect", (Status.REJECTED, "listed")), ("clear", Status.PENDING_COMPLIANCE), ("ask", None)])
 @example([("clear", Status.ACTIVE), ("ask", None), ("suspect", (Status.CLOSED, "fraudConfirmed"))])
 @example([("clear", Status.ACTIVE), ("suspect", (Status.SUSPENDED, "unusualActivity")), ("answer", None)])
+@example([("file", "screening"), ("verify", None), ("clear", Status.ACTIVE), ("end", None), ("file", "personRequest")])
+@example([("file", kind) for kind in FILED] + [("suspect", (Status.REJECTED, "listed")), ("verify", None)])
 def test_a_suspicion_and_an_innocent_reason_look_alike(steps: list[tuple[str, Any]]) -> None:
     suspicious, innocent = Life(is_suspicious=True), Life(is_suspicious=False)
     for life in (suspicious, innocent):
@@ -167,3 +198,15 @@ def test_each_pair_byte_by_byte(status: Status, code: str) -> None:
     events = [seen[2] for seen in lives[0].observed if "user.statusChanged" in seen[2]]
     assert len(events) >= 2
     assert lives[0].user.status_changes.filter(reason_code=code).exists()
+
+
+@pytest.mark.django_db
+def test_the_file_moves_no_time_that_a_partner_reads() -> None:
+    life = Life(is_suspicious=True)
+    before = life.client.get("/v1/users/ada").body
+    for kind in FILED:
+        life.file(kind)
+    life.end(None)
+    assert life.user.file_entries.count() == len(FILED) + len(ENDS)
+    assert life.client.get("/v1/users/ada").body == before
+    assert life.client.get("/v1/events").json()["items"] == []

@@ -1,7 +1,7 @@
 """The file of a user: what each kind takes, what is open, what keeps records, and who sees a number."""
 
 import uuid
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -167,6 +167,7 @@ def test_with_a_note_it_is_approved_and_the_decision_keeps_the_flag(user: User, 
     record(user, "screening", reviewer)
     reason = "Another birth date than that on the list."
     decided = compliance.decide(compliance.Decision(user=user, to_status="active", by=reviewer, reason=reason))
+    assert decided.basis is not None
     [flag] = decided.basis["riskFlags"]
     assert (flag["code"], flag["data"]["list"]) == ("unresolvedMatch", "UN")
 
@@ -199,7 +200,7 @@ def test_an_open_request_keeps_the_records_and_all_of_the_file_goes_with_them(co
     request = record(user, "personRequest", by)
     entries.end(entry_id=record(user, "screening", by).pk, data=RESOLVED, by=by)
     record(user, "identityVerification", by)
-    date_back(user.pk, "2015-06-01")
+    date_back(user.pk, datetime(2015, 6, 1, tzinfo=UTC))
     [due] = outcome("retention_report")["users"]
     assert (due["userId"], due["held"]) == (str(user.pk), True)
     with pytest.raises(RefusedError):
