@@ -1,16 +1,12 @@
 """Properties of all commands, and `setup_database_roles`: the serving role cannot alter history."""
 
-import os
 import secrets
-import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
 import pytest
-from django.conf import settings
 from django.core import checks
 from django.core.management import get_commands, load_command_class
 from django.db import ProgrammingError, connection, connections, transaction
@@ -18,7 +14,7 @@ from psycopg import sql
 
 from core.database import serving_role
 from core.management.base import ServiceCommand
-from tests.support.commands import outcome, printed, refusal
+from tests.support.commands import outcome, printed, refusal, run
 
 COMMANDS = [
     (app, name)
@@ -46,23 +42,10 @@ def test_an_argument_has_one_name_in_all_commands() -> None:
     assert {flag: metavars for flag, metavars in shown.items() if len(metavars) > 1 or None in metavars} == {}
 
 
-def manage(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """`manage.py` in a process of its own, without a terminal."""
-    settings_of_tests = {"DJANGO_SETTINGS_MODULE": "tests.settings"}
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=settings.BASE_DIR,
-        env=os.environ | settings_of_tests | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_a_misspelt_command_is_one_line_and_a_suggestion() -> None:
-    ended = manage("list_partner")
-    assert ended.returncode == 1
-    assert "Did you mean list_partners?" in ended.stderr
+    ended = run("list_partner")
+    assert ended.status == 1
+    assert "Did you mean list_partners?" in ended.errors
 
 
 def test_system_checks_read_no_table(db: None, django_assert_num_queries: Callable[..., Any]) -> None:

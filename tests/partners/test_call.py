@@ -59,12 +59,11 @@ def test_a_call_is_signed_and_answered(credentials: tuple[str, ...], committed_p
     assert response.keys() == {"status", "headers", "body"}
     assert (response["status"], response["body"]["partner"]) == (200, committed_partner.slug)
     assert response["headers"]["Cache-Control"] == "no-store"
-
-
-def test_people_see_the_status_and_the_body(credentials: tuple[str, ...], committed_partner: Partner) -> None:
-    status, *body = printed("call", "get", "/v1/ping", *credentials).splitlines()
-    assert status == "200 OK"
-    assert json.loads("\n".join(body))["partner"] == committed_partner.slug
+    # People see the status and the body.
+    shown = printed("call", "get", "/v1/ping", *credentials)
+    status, *body = shown.splitlines()
+    assert (status, json.loads("\n".join(body))["partner"]) == ("200 OK", committed_partner.slug)
+    assert credentials[-1] not in shown
 
 
 def test_key_and_secret_need_not_stand_on_the_command_line(
@@ -87,20 +86,14 @@ def test_an_answer_that_is_an_error_is_an_answer(credentials: tuple[str, ...]) -
 
 
 @pytest.mark.parametrize("external_id", ["a b", "né", "50%", "q?x", "a#b", "a+b&c=d", "%41"])
-def test_a_path_may_be_typed_percent_encoded(credentials: tuple[str, ...], external_id: str) -> None:
+def test_a_path_may_be_typed_percent_encoded_and_as_it_is(credentials: tuple[str, ...], external_id: str) -> None:
     body = json.dumps(user_body(externalId=external_id))
     created = outcome("call", "POST", "/v1/users", "--data", body, *credentials)
     assert created["status"] == 201
-    found = outcome("call", "GET", created["headers"]["Location"], *credentials)
-    assert found["body"]["externalId"] == external_id
-
-
-@pytest.mark.parametrize("external_id", ["a b", "né", "50%", "a#b", "a+b&c=d"])
-def test_a_path_may_be_typed_as_it_is(credentials: tuple[str, ...], external_id: str) -> None:
-    body = json.dumps(user_body(externalId=external_id))
-    assert outcome("call", "POST", "/v1/users", "--data", body, *credentials)["status"] == 201
-    found = outcome("call", "GET", f"/v1/users/{external_id}", *credentials)
-    assert (found["status"], found["body"].get("externalId")) == (200, external_id)
+    # A question mark would begin the query, and an escape is one.
+    as_it_is = [] if external_id in {"q?x", "%41"} else [f"/v1/users/{external_id}"]
+    for target in (created["headers"]["Location"], *as_it_is):
+        assert outcome("call", "GET", target, *credentials)["body"].get("externalId") == external_id
 
 
 @pytest.mark.parametrize("query", ["", "?", "?limit=1", "?x=a b&x=é&&y", "?x=%20+%zz", "?a/b=?c"])
@@ -125,10 +118,6 @@ def test_a_wrong_secret_is_unauthorized(credentials: tuple[str, ...]) -> None:
     assert outcome("call", "GET", "/v1/ping", *credentials[:5], "psi_secret_other")["status"] == 401
 
 
-def test_the_secret_is_not_shown(credentials: tuple[str, ...]) -> None:
-    assert credentials[-1] not in printed("call", "GET", "/v1/ping", *credentials)
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -147,11 +136,7 @@ def test_invalid_arguments_are_a_usage_error(arguments: tuple[str, ...]) -> None
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("--base-url", "localhost:8000"),
-        ("--base-url", "http://host:port"),
-        ("--api-key", "two\nlines"),
-    ],
+    [("--base-url", "localhost:8000"), ("--base-url", "http://host:port"), ("--api-key", "two\nlines")],
 )
 def test_a_bad_setting_is_one_line(credentials: tuple[str, ...], name: str, value: str) -> None:
     said = refusal("call", "GET", "/v1/ping", *credentials, name, value)

@@ -158,8 +158,6 @@ REFUSED_WITH_REASON: dict[str, tuple[Change, str]] = {
         for how, value in {"empty, and the reason": "", "not ASCII": "\xe9" * 64}.items()
     },
     "timestamp no date-time": (signed_at("yesterday"), "not an RFC 3339 date-time"),
-    "timestamp without offset": (signed_at("2026-01-15T10:30:00"), "not an RFC 3339 date-time"),
-    "timestamp in seconds": (signed_at("1768473000"), "not an RFC 3339 date-time"),
     "timestamp twice": (header(TIMESTAMP, lambda text: f"{text},{text}"), "not an RFC 3339 date-time"),
     "timestamp stale": (signed_in(-3600), "server's time, which is 20"),
     "timestamp of the future": (signed_in(3600), "server's time, which is 20"),
@@ -235,12 +233,6 @@ def test_an_encoded_percent_sign_is_not_decoded_twice(api: PartnerClient, create
     assert in_process("GET", "/v1/users/%C3%A9", headers, b"").status == 401
 
 
-@pytest.mark.parametrize("text", ["%s+00:00", "%s-00:00", "%sz", "%s.123456789Z", "%s.0Z"])
-def test_a_timestamp_of_any_rfc_3339_form_is_accepted(api: PartnerClient, text: str) -> None:
-    stamp = text % datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    assert api.get("/v1/ping", timestamp=stamp).status == 200
-
-
 @pytest.mark.parametrize(("seconds", "status"), [(-301, 401), (-300, 200), (0, 200), (300, 200), (301, 401)])
 def test_the_window_is_300_seconds_either_way(
     api: PartnerClient, monkeypatch: pytest.MonkeyPatch, seconds: int, status: int
@@ -256,38 +248,26 @@ def test_the_window_can_be_set(api: PartnerClient, settings: Settings) -> None:
     assert "more than 10 seconds" in assert_error(api.get("/v1/ping", timestamp=stamp), 401)["message"]
 
 
-@pytest.mark.parametrize("target", ["/v1/users/%FF", "/v1/users/%ED%A0%80"])
-def test_a_path_that_is_not_utf8_is_a_bad_request(partner: Partner, target: str) -> None:
+@pytest.mark.parametrize("target", ["/v1/users/%FF", "/v1/users/%ED%A0%80", "/v1/ping?a=%FF", "/v1/ping?%C3"])
+def test_a_target_that_is_not_utf8_is_a_bad_request(partner: Partner, target: str) -> None:
     # Django's test clients make a request whose path is text: its bytes are lost (partners/api/handler.py).
     assert failing_fields(factories.client_of(partner, in_process).get(target)) == []
 
 
-@pytest.mark.parametrize("target", ["/v1/ping?a=%FF", "/v1/ping?%C3"])
-def test_a_query_that_is_not_utf8_is_a_bad_request(api: PartnerClient, target: str) -> None:
-    assert failing_fields(api.get(target)) == []
-
-
-def test_an_idempotency_key_on_a_get_is_signed_and_otherwise_ignored(api: PartnerClient) -> None:
-    headers = api.headers("GET", "/v1/ping", b"", key="no uuid", timestamp=None, secret=None)
-    assert in_process("GET", "/v1/ping", headers, b"").status == 200
-    assert in_process("GET", "/v1/ping", headers | {"Idempotency-Key": "no UUID"}, b"").status == 401
-
-
-def test_a_body_on_a_get_is_signed(api: PartnerClient) -> None:
-    headers = api.headers("GET", "/v1/ping", b"body", key=None, timestamp=None, secret=None)
+def test_a_key_and_a_body_on_a_get_are_signed_and_otherwise_ignored(api: PartnerClient) -> None:
+    headers = api.headers("GET", "/v1/ping", b"body", key="no uuid", timestamp=None, secret=None)
     assert in_process("GET", "/v1/ping", headers, b"body").status == 200
+    assert in_process("GET", "/v1/ping", headers | {"Idempotency-Key": "no UUID"}, b"body").status == 401
     assert in_process("GET", "/v1/ping", headers, b"").status == 401
 
 
-def test_every_key_of_a_partner_has_a_secret_of_its_own(api: PartnerClient, partner: Partner) -> None:
+def test_every_key_of_a_partner_has_a_secret_of_its_own_and_is_in_force_until_it_expires(
+    api: PartnerClient, partner: Partner
+) -> None:
     other = factories.client_of(partner, in_process)
+    ApiKey.objects.update(expires_at=datetime.now(UTC) + timedelta(minutes=1))
     assert other.secret != api.secret
     assert (api.get("/v1/ping").status, other.get("/v1/ping").status) == (200, 200)
-
-
-def test_a_key_that_expires_later_is_in_force(api: PartnerClient) -> None:
-    ApiKey.objects.update(expires_at=datetime.now(UTC) + timedelta(minutes=1))
-    assert api.get("/v1/ping").status == 200
 
 
 # The cause of a refusal: in the log and in the metrics; the partner sees one text for most
