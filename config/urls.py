@@ -17,9 +17,9 @@ from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
 from events.feed.views import EventList
 from events.metrics import feeds, webhooks
 from partners.api.base import PartnerAPIView, UnknownPath
-from partners.api.views import IdempotencyKeyItem, Ping
 from partners.monitoring import health
 from partners.monitoring.metrics import DatabaseCollector, RedisCollector, keys, purge, sessions
+from partners.views import IdempotencyKeyItem, Ping
 from sandbox.key_views import ApiKeyCollection, ApiKeyItem, ApiKeyRotation
 from sandbox.request_views import SandboxRequestItem, SandboxRequestList
 from sandbox.simulated_transactions import SimulatedDocuments, SimulatedTransactions

@@ -1,7 +1,7 @@
 """Rate limits: contract, section 5.
 
 A window begins with the first request of a partner in it. Counts are kept in a dictionary of this process, or in Redis
-if REDIS_URL is set (partners/api/redis_counter.py). Requests are counted after authentication, while no transaction is
+if REDIS_URL is set (partners/redis_counter.py). Requests are counted after authentication, while no transaction is
 open; so are refused ones of sandbox keys.
 """
 
@@ -83,6 +83,6 @@ def _counter() -> Counter:
     with _counter_lock:
         if not settings.REDIS_URL:
             return MemoryCounter()
-        from partners.api.redis_counter import RedisCounter  # noqa: PLC0415 - slow to import
+        from partners.redis_counter import RedisCounter  # noqa: PLC0415 - slow to import
 
         return RedisCounter(settings.REDIS_URL)

@@ -8,7 +8,8 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from core import circuit_breaker
-from partners.api import redis_counter, throttling
+from partners import redis_counter
+from partners.api import throttling
 from partners.models import Partner
 from tests.slow.live.conftest import free_port
 from tests.support.client import PartnerClient, Response

@@ -15,7 +15,8 @@ from pytest_django.fixtures import Settings
 
 from core import circuit_breaker
 from core.formats.forms import parse_rate
-from partners.api import redis_counter, throttling
+from partners import redis_counter
+from partners.api import throttling
 from partners.models import Partner
 from tests import factories
 from tests.slow.live.conftest import free_port

@@ -15,8 +15,8 @@ from pytest_django.fixtures import Settings
 
 from partners.api.errors import BadRequestError
 from partners.api.response import JsonResponse
-from partners.api.views import IdempotencyKeyItem
 from partners.models import Partner
+from partners.views import IdempotencyKeyItem
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.responses import assert_error, failing_fields
