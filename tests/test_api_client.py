@@ -5,7 +5,6 @@ All other tests call the WSGI application with the server's environment, and tho
 
 import hashlib
 import json
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 
 from partners.models import Mode, Partner
 from tests import factories
-from tests.support.client import PartnerClient, Response, Transport, by_api_client
+from tests.support.client import PartnerClient, Transport, by_api_client
 from tests.support.documents import LONG, add_document, folder
 from tests.support.responses import assert_error
 from users.models import User
@@ -26,11 +25,6 @@ KEY = "7f8d2c1a-3b4e-4f5a-8c6d-9e0f1a2b3c4d"
 @pytest.fixture
 def transport() -> Transport:
     return by_api_client
-
-
-@pytest.fixture
-def ada(create_user: Callable[..., Response]) -> User:
-    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
 
 
 def test_a_ping_names_the_partner(api: PartnerClient, partner: Partner) -> None:

@@ -44,12 +44,6 @@ def cost(send: Callable[[], Response], status: int = 200, *, unprepared: int = 0
     return Cost(sum(not query["sql"].startswith(BOUNDARIES) for query in captured), made.count)
 
 
-@pytest.fixture
-def ada(create_user: Callable[..., Response]) -> User:
-    """A user of a partner whose key has been used just now, so that its use is not recorded again."""
-    return User.objects.get(pk=create_user(externalId="ada").json()["userId"])
-
-
 def test_a_ping_takes_one_statement(api: PartnerClient, ada: User) -> None:
     api.get("/v1/ping")
     assert cost(lambda: api.get("/v1/ping")) == (1, 1)

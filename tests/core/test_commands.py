@@ -94,25 +94,15 @@ def execute_as_owner(statement: str, *names: str) -> None:
         cursor.execute(sql.SQL(statement).format(*map(sql.Identifier, names)).as_string(None))
 
 
-def test_the_role_may_log_in_and_read(session: psycopg.Connection[Any], created_role: str) -> None:
+def test_the_role_may_log_in_and_read_and_alters_no_history(
+    session: psycopg.Connection[Any], created_role: str
+) -> None:
+    """What else it may not: tests/database."""
     row = session.execute("SELECT current_user, count(*) FROM users_userevent").fetchone()
     assert row is not None
     assert row[0] == created_role
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE users_userevent SET first_name = ''",
-        "UPDATE users_user SET status = 'active'",
-        "DELETE FROM transactions_conversion",
-        "ALTER TABLE users_user DISABLE TRIGGER ALL",
-        "CREATE ROLE mine",
-    ],
-)
-def test_the_role_can_alter_neither_history_nor_the_schema(session: psycopg.Connection[Any], statement: str) -> None:
     with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        session.execute(statement)
+        session.execute("UPDATE users_userevent SET first_name = ''")
 
 
 @both_databases

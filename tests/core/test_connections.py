@@ -91,19 +91,15 @@ def name(partner: Partner) -> str:
 # --- Lost connections ---
 
 
-def test_a_connection_with_an_error_is_closed_around_requests(partner: Partner) -> None:
-    with pytest.raises(OperationalError):
-        statements.fetch_all("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(%s)", (60,))
-    close_old_connections()
-    assert connection.connection is None
-    assert statements.fetch_all(NAME, (partner.pk,)) == [("before",)]
-
-
-def test_a_connection_with_an_error_is_replaced_by_the_next_request(partner: Partner) -> None:
-    before = backend_pid()
-    with pytest.raises(OperationalError):
-        statements.fetch_all("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(%s)", (60,))
-    assert statements.fetch_first(Query("SELECT pg_backend_pid()", ()))[0] != [(before,)]
+def test_a_connection_with_an_error_is_replaced_by_the_next_request_or_closed_before_it(partner: Partner) -> None:
+    for closes in (False, True):
+        before = backend_pid()
+        with pytest.raises(OperationalError):
+            statements.fetch_all("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(%s)", (60,))
+        if closes:
+            close_old_connections()
+            assert connection.connection is None
+        assert statements.fetch_first(Query("SELECT pg_backend_pid()", ()))[0] != [(before,)]
 
 
 @pytest.mark.parametrize("path", ["/v1/users", "/admin/"])

@@ -17,6 +17,7 @@ import pytest
 
 from docs_site.urls import DESCRIPTION, openapi_json
 from tests.examples.languages import ENVIRONMENT, ROOT, require, require_php_extension
+from tests.lint.test_openapi import patterns
 from tests.support.timeouts import WAIT_SECONDS
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -136,17 +137,6 @@ def test_added_values_are_kept(read: Callable[[Any], list[Any]]) -> None:
     given = [*growing()]
     assert {"Requirement", "UserSummary", "StatusChanged", "Webhook"} <= {name for name, _ in given}
     assert read(given) == [normal(value) for _, value in given]
-
-
-def patterns(node: Any) -> Iterator[str]:
-    if isinstance(node, dict):
-        if isinstance(node.get("pattern"), str):
-            yield node["pattern"]
-        for one in node.values():
-            yield from patterns(one)
-    elif isinstance(node, list):
-        for one in node:
-            yield from patterns(one)
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,6 @@ from uuid import uuid4
 
 import pytest
 import trustme
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from cryptography.x509.oid import NameOID
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from events.webhooks import http_response, sending
@@ -350,28 +345,10 @@ def test_a_certificate_s_error_says_which(authority: Authority, names: Names, lo
     chained = authority.ca.create_child_ca().issue_cert("hooks.example.com")
     alone = trustme.LeafCert(chained.private_key_pem.bytes(), chained.cert_chain_pems[0].bytes(), [])
     assert result(alone) == "tlsIssuer"
-    assert result(self_signed("hooks.example.com")) == "tlsSelfSigned"
+    own = trustme.CA()
+    assert result(trustme.LeafCert(own.private_key_pem.bytes(), own.cert_pem.bytes(), [])) == "tlsSelfSigned"
     early = authority.ca.issue_cert("hooks.example.com", not_before=datetime.now(UTC) + timedelta(days=1))
     assert result(early) == "tls"
-
-
-def self_signed(name: str) -> trustme.LeafCert:
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    pem = key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
-    return trustme.LeafCert(pem, made.public_bytes(Encoding.PEM), [])
 
 
 async def without_secrets(url: str) -> AttemptResult:

@@ -13,6 +13,7 @@ from tests.support.responses import assert_error, failing_fields
 from users.models import User
 
 LIMIT = 64 * 1024
+TARGETS = {"POST": "/v1/users", "PATCH": "/v1/users/ada"}
 
 
 class Unreadable:
@@ -77,8 +78,7 @@ def test_another_media_type_is_refused(
     api: PartnerClient, create_user: Callable[..., Response], method: str, media_type: str | None
 ) -> None:
     create_user(externalId="ada")
-    target = "/v1/users/ada" if method == "PATCH" else "/v1/users"
-    response = api.send(method, target, factories.user_body(), headers={"Content-Type": media_type})
+    response = api.send(method, TARGETS[method], factories.user_body(), headers={"Content-Type": media_type})
     assert failing_fields(response, 415) == []
 
 
@@ -88,9 +88,8 @@ def test_an_encoded_body_is_refused_and_the_response_says_so(
     api: PartnerClient, create_user: Callable[..., Response], method: str, coding: str
 ) -> None:
     create_user(externalId="ada")
-    target = "/v1/users/ada" if method == "PATCH" else "/v1/users"
     body = gzip.compress(json.dumps(factories.user_body()).encode())
-    response = api.send(method, target, body, headers={"Content-Encoding": coding})
+    response = api.send(method, TARGETS[method], body, headers={"Content-Encoding": coding})
     assert failing_fields(response, 415) == []
     assert "Content-Encoding" in response.json()["message"]
 
@@ -177,8 +176,7 @@ def test_a_body_that_is_no_json_object_is_a_bad_request(
     api: PartnerClient, create_user: Callable[..., Response], method: str, body: bytes
 ) -> None:
     create_user(externalId="ada")
-    target = "/v1/users/ada" if method == "PATCH" else "/v1/users"
-    assert failing_fields(api.send(method, target, body)) == []
+    assert failing_fields(api.send(method, TARGETS[method], body)) == []
     assert User.objects.get().city == "Toronto"
 
 
@@ -188,8 +186,7 @@ def test_a_hostile_member_is_named(
     api: PartnerClient, create_user: Callable[..., Response], method: str, body: bytes, name: str
 ) -> None:
     create_user(externalId="ada")
-    target = "/v1/users/ada" if method == "PATCH" else "/v1/users"
-    assert name in failing_fields(api.send(method, target, body))
+    assert name in failing_fields(api.send(method, TARGETS[method], body))
     assert User.objects.get().city == "Toronto"
 
 

@@ -159,11 +159,6 @@ REQUESTS: dict[str, tuple[int, Callable[[PartnerClient, str], Response]]] = {
 }
 
 
-@pytest.fixture
-def ada(create_user: Callable[..., Response]) -> None:
-    create_user(externalId="ada")
-
-
 @pytest.mark.usefixtures("ada")
 @pytest.mark.parametrize("break_it", BREAK.values(), ids=BREAK)
 @pytest.mark.parametrize(("status", "send"), REQUESTS.values(), ids=REQUESTS)

@@ -259,37 +259,22 @@ def test_all_other_keys_get_the_same_bytes(write: Sent, changed: dict[str, str |
 
 
 @pytest.mark.parametrize("changed", REFUSED.values(), ids=REFUSED)
-def test_a_refused_live_key_costs_no_further_statement(write: Sent, changed: dict[str, str | None]) -> None:
+def test_a_refusal_costs_the_same_whether_its_key_is_known_and_is_not_explained(
+    write: Sent, monkeypatch: pytest.MonkeyPatch, changed: dict[str, str | None]
+) -> None:
+    explain = Mock()
+    monkeypatch.setattr(explanation, "explain", explain)
+    live, revoked = (
+        keys.issue(partner=factories.PartnerFactory.create(mode=mode)) for mode in (Mode.LIVE, Mode.SANDBOX)
+    )
+    keys.revoke(revoked.record)
     read = 1 if changed.get("X_Request_Signature") in {"0" * 64, "signed"} else 0
-    issued = keys.issue(partner=factories.PartnerFactory.create())
-    for api_key in (issued.api_key, "psi_key_" + "x" * 43):
+    costs = {live.api_key: read, "psi_key_" + "x" * 43: read, revoked.api_key: 1, FORM: 1}
+    for api_key, cost in costs.items():
         with round_trips() as made:
             send(write._replace(api_key=api_key), **changed)
-        assert made.count == read
-
-
-def test_an_unknown_test_key_costs_what_a_revoked_one_does(write: Sent) -> None:
-    issued = keys.issue(partner=factories.PartnerFactory.create(mode=Mode.SANDBOX))
-    keys.revoke(issued.record)
-    for changed in REFUSED.values():
-        numbers = set()
-        for api_key in (FORM, issued.api_key):
-            with round_trips() as made:
-                send(write._replace(api_key=api_key), **changed)
-            numbers.add(made.count)
-        assert numbers == {1}
-
-
-def test_a_refused_live_key_is_never_explained(
-    api: PartnerClient, write: Sent, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def explode(*_: Any) -> Any:
-        raise AssertionError("called")
-
-    monkeypatch.setattr(explanation, "explain", explode)
-    for changed in REFUSED.values():
-        sent = write._replace(api_key=api.api_key, secret=api.secret)
-        assert "diagnosis" not in assert_error(send(sent, **changed), 401)
+        assert made.count == cost
+    assert not explain.called
 
 
 @pytest.mark.parametrize("secret", ["issued", "never issued"])
