@@ -145,6 +145,8 @@ class FileEntry(models.Model):
                 condition=Q(is_open=True),
                 name="file_entry_open",
             ),
+            # Whose records a request keeps, and who has the risk flag of a match.
+            models.Index(fields=("kind", "user"), condition=Q(is_open=True), name="file_entry_open_of_user"),
         )
         constraints = (
             models.UniqueConstraint(fields=("ends",), condition=Q(ends__isnull=False), name="file_entry_ends_once"),

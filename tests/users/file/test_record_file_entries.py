@@ -13,6 +13,7 @@ from core.models import AuditEntry
 from partners.models import Mode
 from tests import factories
 from tests.support.commands import outcome, run
+from tests.support.plans import UNORDERED, planning_without
 from transactions.management.commands.record_file_entries import Command
 from users.file import entries
 from users.models import FileEntry, User
@@ -201,3 +202,13 @@ def test_two_ratings_of_one_batch_leave_the_later_one_open(record: Any) -> None:
     record(RATED, RATED | {"rating": "high"})
     [still] = FileEntry.objects.filter(is_open=True)
     assert still.fields["rating"] == "high"
+
+
+@pytest.mark.parametrize("kind", [entries.SCREENING, entries.RISK_RATING, entries.PERSON_REQUEST])
+def test_a_list_is_in_the_order_of_its_index(kind: Any, db: None) -> None:
+    sql, parameters = entries.open_entries(kind)[:100].query.sql_with_params()
+    with planning_without(*UNORDERED) as cursor:
+        cursor.execute(f"EXPLAIN {sql}", parameters)
+        plan = "\n".join(row for (row,) in cursor.fetchall())
+    assert "using file_entry_open on" in plan
+    assert "Sort" not in plan
