@@ -130,9 +130,8 @@ def tracked(
         name, app, table = f"{model.__name__}Event", model._meta.app_label, model._meta.db_table  # noqa: SLF001
         gone = f"NOT EXISTS (SELECT FROM {table} WHERE id = OLD.pgh_obj_id)"
         if goes_with_row:
-            goes = f"DELETE FROM {app}_{name.lower()} WHERE pgh_obj_id = OLD.id; RETURN NULL;"
-            trigger = PermanentTrigger(name="history_goes", when=pgtrigger.After, operation=pgtrigger.Delete, func=goes)
-            pgtrigger.register(trigger)(model)
+            goes = f"DELETE FROM {app}_{name.lower()} WHERE pgh_obj_id = OLD.id;"
+            pgtrigger.register(trigger("history_goes", "after delete", goes))(model)
         pghistory.create_event_model(
             model,
             *events,
@@ -181,12 +180,10 @@ def _history_entry(
         detail=json_object({**detail, "changes": changes}),
         context="NEW.pgh_context",
     )
-    return PermanentTrigger(
-        name="audit",
-        when=pgtrigger.After,
-        operation=pgtrigger.Insert,
-        declare=[("before", "jsonb"), ("after", "jsonb")],
-        func=f"""
+    return trigger(
+        "audit",
+        "after insert",
+        f"""
             IF NEW.pgh_label = 'delete' THEN
                 before := to_jsonb(NEW);
             ELSE
@@ -195,6 +192,6 @@ def _history_entry(
                  WHERE pgh_obj_id = NEW.pgh_obj_id AND pgh_id < NEW.pgh_id ORDER BY pgh_id DESC LIMIT 1;
             END IF;
             {entry};
-            RETURN NULL;
         """,
+        declare=[("before", "jsonb"), ("after", "jsonb")],
     )

@@ -1,6 +1,5 @@
 """The audit log (core/audit.py)."""
 
-import pgtrigger
 from django.db import models
 from django.db.models import Func, Q
 from django.db.models.fields.json import KeyTextTransform
@@ -8,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.audit import register
 from core.database.schema import shape
-from core.database.triggers import PermanentTrigger, append_only, refuse
+from core.database.triggers import append_only, refuse, trigger
 
 
 class ActorKind(models.TextChoices):
@@ -68,19 +67,17 @@ class AuditEntry(models.Model):
             models.Index(fields=("at",), condition=Q(actor_kind=ActorKind.PARTNER), name="audit_of_partners"),
         )
         triggers = (
-            PermanentTrigger(
-                name="of_somebody",
-                when=pgtrigger.Before,
-                operation=pgtrigger.Insert,
-                # A name of staff always comes with its kind. The apps of partners and staff define the functions.
-                func=f"""
+            # A name of staff always comes with its kind. The apps of partners and staff define the functions.
+            trigger(
+                "of_somebody",
+                "before insert",
+                f"""
                     IF (NEW.actor_kind IN ('', 'staff') AND NEW.actor <> '')
                         AND (NEW.actor_kind = 'staff') <> is_staff(NEW.actor)
                         OR NEW.actor_kind = 'partner' AND mode_of_partner(NEW.actor) IS NULL
                         OR NEW.actor_kind <> '' AND NEW.actor = '' THEN
                         {refuse("An act is of an account or a partner that exists.")}
                     END IF;
-                    RETURN NEW;
                 """,
             ),
             *append_only(

@@ -30,14 +30,15 @@ ENABLED = audit.register("staff.enabled", gettext_lazy("Staff account enabled"))
 
 
 # Before and after an account is disabled, in the transaction, with staff, by and reason. The receivers, in the apps
-# above, end what the account has open, and return how many by a name of Disabled.
+# above, end what the account has open, and return how many by a name of Ended.
 account_disabling, account_disabled = Signal(), Signal()
 
 
-class Disabled(NamedTuple):
-    """How many sessions were ended, claims returned and proposals declined."""
+class Ended(NamedTuple):
+    """How many sessions were ended, second factors removed, claims returned and proposals declined."""
 
     sessions: int
+    factors: int = 0
     claims: int = 0
     proposals: int = 0
 
@@ -54,17 +55,17 @@ def invite_again(*, staff: Staff, reason: str, by: Staff | None = None) -> Staff
 
 
 @transaction.atomic
-def reset_second_factor(*, staff: Staff, reason: str, by: Staff | None = None) -> tuple[int, int]:
+def reset_second_factor(*, staff: Staff, reason: str, by: Staff | None = None) -> Ended:
     """Delete a person's second factors and recovery codes and end their sessions.
 
-    The next login asks them to enrol. Returns the numbers of factors and sessions.
+    The next login asks them to enrol.
     """
     staff = _lock(staff, by)
     removed = Authenticator.objects.filter(user_id=staff.pk, type__in=FACTORS).count()
     Authenticator.objects.filter(user_id=staff.pk).delete()
     ended = sessions.end_all(staff.pk)
     _record(FACTOR_RESET, staff, reason, sessions=ended)
-    return removed, ended
+    return Ended(ended, factors=removed)
 
 
 @transaction.atomic
@@ -77,7 +78,7 @@ def end_sessions(*, staff: Staff, reason: str, by: Staff | None = None) -> int:
 
 
 @transaction.atomic
-def disable(*, staff: Staff, reason: str, by: Staff | None = None) -> Disabled:
+def disable(*, staff: Staff, reason: str, by: Staff | None = None) -> Ended:
     """Disable an account: it is signed out, its claims return to the queue, and its open proposals are declined.
 
     The last administrator's account cannot be disabled, by an operator neither.
@@ -98,8 +99,8 @@ def disable(*, staff: Staff, reason: str, by: Staff | None = None) -> Disabled:
     ended += account_disabled.send(Staff, staff=staff, by=by, reason=reason)
     numbers: list[Any] = [number for _receiver, number in ended]
     counts = {name: number for one in numbers for name, number in one.items()}
-    done = Disabled(sessions=sessions.end_all(staff.pk), **counts)
-    _record(DISABLED, staff, reason, **done._asdict())
+    done = Ended(sessions=sessions.end_all(staff.pk), **counts)
+    _record(DISABLED, staff, reason, sessions=done.sessions, **counts)
     return done
 
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pgtrigger
 from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import AbstractUser
 from django.core.exceptions import ValidationError
@@ -11,7 +10,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from core.audit import tracked
-from core.database.triggers import PermanentTrigger, refuse
+from core.database.triggers import refuse, trigger
 
 # Of staff: two addresses are one only where they differ in the case of these letters.
 ADDRESS_IN_LOWER_CASE = Lower("email", template='%(function)s(%(expressions)s COLLATE "C")')
@@ -54,12 +53,11 @@ class Staff(AbstractUser):
             ),
         )
         triggers = [
-            PermanentTrigger(
-                name="name_kept",
-                when=pgtrigger.Before,
-                operation=pgtrigger.Update,
-                condition=pgtrigger.Condition("OLD.username IS DISTINCT FROM NEW.username"),
-                func=refuse("Decisions and the history name staff: a name does not change."),
+            trigger(
+                "name_kept",
+                "before update",
+                refuse("Decisions and the history name staff: a name does not change."),
+                condition="OLD.username IS DISTINCT FROM NEW.username",
             )
         ]
 

@@ -29,10 +29,7 @@ MAX_CLAIMS_READ = 1_000
 
 
 def claim(*, user: User, staff: Staff, request_id: str = "") -> Claim:
-    """Claim a waiting case; nothing changes where this person has claimed it already.
-
-    Raises RefusedError where the case is not waiting, or somebody else has claimed it.
-    """
+    """Claim a waiting case that nobody else has claimed; again, it changes nothing. Raises RefusedError."""
     require_permission(staff, CLAIM)
     with transaction.atomic():
         present = _lock(user)

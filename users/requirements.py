@@ -54,11 +54,8 @@ def open_requirement(
 ) -> Requirement:
     """Ask the partner for something; the claim on the case ends, as it waits for the partner.
 
-    code: of RequirementCode. fields: columns of the profile. message: for the partner, in English, up to 500
-    characters.
-    due_in_days: 1 to 90. expected_version: the `version_of` the user on which the person decided; None without a page.
-    source: the origin that the history names.
-    Raises RefusedError, StaleError; nothing has changed then.
+    code: of RequirementCode. fields: columns of the profile. message: for the partner, in English. source,
+    expected_version: see compliance.Decision. Raises RefusedError, StaleError; nothing has changed then.
     """
     message = message.strip()
     if unknown := sorted(set(fields) - set(PROFILE_COLUMNS)):
@@ -89,9 +86,8 @@ def may_be_asked(user: User) -> bool:
 def close_requirement(
     *, requirement_id: UUID, by: Staff, note: str = "", source: str = "", expected_version: str | None = None
 ) -> RequirementClosure:
-    """Close a requirement: it was answered to satisfaction, or is withdrawn.
+    """Close a requirement: it was answered to satisfaction, or is withdrawn. note: for staff.
 
-    note: up to 500 characters, for staff. source, expected_version: see open_requirement.
     Raises RefusedError, StaleError, Requirement.DoesNotExist; nothing has changed then.
     """
     note = stripped(note, CLOSURE_NOTE_LENGTH, is_note=True)
@@ -104,10 +100,7 @@ def close_requirement(
 
 
 def respond(*, requirement: Requirement, note: str) -> RequirementResponse:
-    """Record a partner's note on a requirement of a locked user, which sets it to submitted.
-
-    Raises RefusedError; nothing has changed then.
-    """
+    """Record a partner's note on a requirement of a locked user: it is submitted then. Raises RefusedError."""
     with transaction.atomic(), refused_by_database():
         return RequirementResponse.objects.create(requirement=requirement, note=note)
 
@@ -125,10 +118,7 @@ def update_user(*, user: StoredUser, profile: Profile, columns: AbstractSet[str]
 
 
 def submit_by_update(*, user_id: UUID | str, columns: AbstractSet[str]) -> None:
-    """Set each open requirement of a locked user to submitted whose fields an update has all.
-
-    columns: that the update has, those with the present values included.
-    """
+    """Set each open requirement of a locked user to submitted whose fields an update has all, present values too."""
     # One without fields is answered by a note.
     for requirement in list(not_closed(user_id).filter(state=RequirementState.OPEN)):
         if requirement.fields and columns >= set(requirement.fields):
@@ -151,10 +141,7 @@ def not_closed(user_id: UUID | str) -> QuerySet[Any]:
 
 
 def not_closed_of_partner(partner: Partner, *, overdue: bool = False) -> QuerySet[Any]:
-    """Those of all users of a partner with their states, oldest first.
-
-    overdue: only open ones whose answer was due before now.
-    """
+    """Those of all users of a partner, oldest first. overdue: only open ones whose answer was due before now."""
     found = Requirement.objects.with_state().filter(user__partner=partner, closed_at=None)
     if overdue:
         found = found.filter(state=RequirementState.OPEN, due_at__lt=timezone.now())

@@ -60,11 +60,9 @@ def in_force(holds: QuerySet[Hold]) -> QuerySet[Hold]:
 
 
 def place_hold(*, user: User, by: Staff, reason: str, source: str = "") -> Hold:
-    """Keep the records of a real user until another person releases the hold.
+    """Keep the records of a real user until another person releases the hold. by: who may decide, or audits.
 
-    by: an active account that may decide, or audits. reason: 1 to 2000 characters, which stay with the user.
-    source: the origin that the history names, such as a request's id.
-    Raises RefusedError, User.DoesNotExist; nothing has changed then.
+    source: the origin that the history names, such as a request's id. Raises RefusedError, User.DoesNotExist.
     """
     reason = stripped(reason)
     with transaction.atomic(), refused_by_database(second=by):
@@ -75,10 +73,7 @@ def place_hold(*, user: User, by: Staff, reason: str, source: str = "") -> Hold:
 
 
 def release_hold(*, hold_id: UUID, by: Staff, reason: str, source: str = "") -> HoldRelease:
-    """End a hold. The arguments are those of place_hold; `by` is another account than the one that placed it.
-
-    Raises RefusedError, Hold.DoesNotExist; nothing has changed then.
-    """
+    """End a hold; `by` is another account than the one that placed it. Raises RefusedError, Hold.DoesNotExist."""
     reason = stripped(reason)
     hold = Hold.objects.get(pk=hold_id)
     with transaction.atomic(), refused_by_database(second=by):
@@ -132,9 +127,7 @@ def propose_erasure(
 ) -> ErasureProposal:
     """Propose that users who are due, not held and in no other erasure are erased: those chosen, or else all.
 
-    reason: 1 to 500 characters. count: how many the caller expects, if it does. partner: of all, those of this one.
-    user_ids: those chosen. source: the origin that the history names.
-    Raises RefusedError; nothing has changed then.
+    count: how many the caller expects, if it does. partner: of all, those of this one. Raises RefusedError.
     """
     require_permission(by, KEEP_RECORDS)
     reason = stripped(reason, NOTE_LENGTH)
@@ -160,18 +153,12 @@ def propose_erasure(
 
 
 def approve_erasure(*, proposal_id: UUID, by: Staff, source: str = "") -> ErasureProposal:
-    """Approve another person's proposal: the users may be erased within 30 days.
-
-    Raises RefusedError, ErasureProposal.DoesNotExist; nothing has changed then.
-    """
+    """Approve another's proposal: the users may be erased. Raises RefusedError, ErasureProposal.DoesNotExist."""
     return _end(proposal_id, state=ProposalState.APPROVED, by=by, source=source)
 
 
 def decline_erasure(*, proposal_id: UUID, by: Staff, reason: str, source: str = "") -> ErasureProposal:
-    """End a proposal: nobody is erased by it. by: anybody who may approve one, the proposer included.
-
-    Raises RefusedError, ErasureProposal.DoesNotExist; nothing has changed then.
-    """
+    """End a proposal, of one's own too: nobody is erased. Raises RefusedError, ErasureProposal.DoesNotExist."""
     reason = stripped(reason, NOTE_LENGTH)
     return _end(proposal_id, state=ProposalState.DECLINED, by=by, source=source, note=reason)
 
@@ -207,10 +194,7 @@ def approved_users(*, using: str = DEFAULT_DB_ALIAS) -> QuerySet[Any]:
 def erase(user_id: UUID, *, context: Mapping[str, str], using: str) -> bool:
     """Erase a user with all that is about it, in one transaction; False where the database refused it.
 
-    It does where the records are not due any more or held, where no approved erasure names the user, and where others
-    keep the user locked.
-
-    context: who does it (core/database/history_context.py). using: the alias of the owner's connection.
+    It does so too where others keep the user locked. context: who does it (core/database/history_context.py).
     """
     try:
         with transaction.atomic(using=using):

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from core.audit import tracked
-from core.database.triggers import PermanentTrigger, append_only, refuse
+from core.database.triggers import append_only, refuse, trigger
 from core.formats.forms import parse_rate
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -101,12 +101,11 @@ class Partner(models.Model):
         ordering = ("slug",)
         constraints = (models.CheckConstraint(condition=models.Q(mode__in=Mode.values), name="partner_mode_known"),)
         triggers = (
-            PermanentTrigger(
-                name="mode_stays",
-                when=pgtrigger.Before,
-                operation=pgtrigger.Update,
-                condition=pgtrigger.Condition("OLD.mode IS DISTINCT FROM NEW.mode"),
-                func=refuse("The mode of a partner does not change."),
+            trigger(
+                "mode_stays",
+                "before update",
+                refuse("The mode of a partner does not change."),
+                condition="OLD.mode IS DISTINCT FROM NEW.mode",
             ),
         )
 
@@ -141,18 +140,16 @@ KEY_ENDED_AT = "least(revoked_at, expires_at)"
 
 _IDENTITY = "{0}.id, {0}.partner_id, {0}.prefix, {0}.digest, {0}.created_at"
 _KEY_TRIGGERS = [
-    PermanentTrigger(
-        name="kind_of_partner",
-        when=pgtrigger.Before,
-        operation=pgtrigger.Insert,
-        func=f"""
+    trigger(
+        "kind_of_partner",
+        "before insert",
+        f"""
             IF NOT starts_with(NEW.prefix, (
                 SELECT CASE mode {_PREFIX_BY_MODE} END
                   FROM partners_partner WHERE id = NEW.partner_id
             )) THEN
                 {refuse("A key of this kind is not for this kind of partner.")}
             END IF;
-            RETURN NEW;
         """,
     ),
     *append_only(
@@ -160,13 +157,7 @@ _KEY_TRIGGERS = [
         deletable=f"least(OLD.revoked_at, OLD.expires_at) < now() - {_KEPT_DAYS} * interval '1 day'",
     ),
     *(
-        PermanentTrigger(
-            name=name,
-            when=pgtrigger.Before,
-            operation=pgtrigger.Update,
-            condition=pgtrigger.Condition(condition),
-            func=refuse(message),
-        )
+        trigger(name, "before update", refuse(message), condition=condition)
         for name, condition, message in (
             (
                 "key_identity_immutable",

@@ -8,9 +8,9 @@ import codecs
 import errno
 import hashlib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import BinaryIO, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NoReturn
 from uuid import UUID
 
 import structlog
@@ -56,14 +56,6 @@ class StorageError(RefusedError):
     """The storage of documents failed; nothing is published. The text says what to do, and names nobody."""
 
 
-class Replacement(NamedTuple):
-    """A document of the same user to withdraw, by whom and why (`withdraw`)."""
-
-    document: Document
-    by: Staff
-    reason: str
-
-
 def publish(
     *,
     user: User,
@@ -72,21 +64,21 @@ def publish(
     title: str,
     content_type: str,
     created_at: datetime | None = None,
-    replacement: Replacement | None = None,
+    replaces: Mapping[str, Any] | None = None,
 ) -> Document:
     """Store a file and list it among the user's documents. Each call publishes another document.
 
-    source: read once, in chunks. content_type: one of EXTENSIONS, which the content must fit.
-    created_at: when it was issued; now by default.
-    replacement: withdraws another document of the user in the same transaction.
+    source: read once, in chunks. content_type: one of EXTENSIONS, which the content must fit. created_at: when it was
+    issued; now by default. replaces: another document of the user, withdrawn in the same transaction: `document`, `by`
+    and `reason`.
     Raises ValidationError, RefusedError, UnreadableError, StorageError.
     """
     try:
         title = text(title, shortest=1, longest=TITLE_LENGTH)
     except ValidationError as error:
         raise ValidationError(f"title: {error.message}") from None
-    if replacement and replacement.document.user_id != user.pk:
-        raise RefusedError(f"Document {replacement.document.document_id} is another user's.")
+    if replaces and replaces["document"].user_id != user.pk:
+        raise RefusedError(f"Document {replaces['document'].document_id} is another user's.")
     document = Document(
         partner_id=user.partner_id,
         user=user,
@@ -100,13 +92,8 @@ def publish(
     try:
         _store(document, _CheckedSource(source, content_type))
         with transaction.atomic():
-            if replacement:
-                withdraw(
-                    document=replacement.document,
-                    by=replacement.by,
-                    reason=replacement.reason,
-                    source="manage.py publish_document",
-                )
+            if replaces:
+                withdraw(**replaces, source="manage.py publish_document")
             document.save(force_insert=True)
     except BaseException as error:
         discard(document, error)

@@ -118,10 +118,7 @@ def begin(decision: Decision) -> Iterator[dict[str, Any]]:
 
 
 def add_note(*, user: User, text: str, by: Staff) -> CaseNote:
-    """Add a note to a user's case; the status stays, and so does any claim.
-
-    text: 1 to 2000 characters. Raises RefusedError; nothing is recorded then.
-    """
+    """Add a note to a user's case; the status stays, and so does any claim. Raises RefusedError."""
     require_permission(by, DECIDE)
     text = stripped(text, CASE_NOTE_LENGTH, is_note=True)
     with transaction.atomic(), refused_by_database():

@@ -21,10 +21,7 @@ from users.refusals import refused_by_database, require_open, require_permission
 
 
 def propose(decision: Decision) -> Proposal:
-    """Propose a move that takes two people; ends the claim on the case.
-
-    Raises RefusedError, also where no rule applies, and StaleError; nothing has changed then.
-    """
+    """Propose a move that takes two people; ends the claim on the case. Raises RefusedError, StaleError."""
     with begin(decision) as row:
         present = current(row["user"])
         with refused_by_database(first=present.by if present else None, second=decision.by):
@@ -43,8 +40,7 @@ def approve(
 ) -> StatusChange:
     """Approve another person's proposal: the status moves, with the proposal's reason.
 
-    note: the second person's own, for the case (compliance.add_note). source, expected_version: see Decision.
-    Raises RefusedError, StaleError, Proposal.DoesNotExist; nothing has changed then.
+    note: the second person's own, for the case. Raises RefusedError, StaleError, Proposal.DoesNotExist.
     """
     require_permission(by, DECIDE)
     with transaction.atomic():
@@ -67,10 +63,7 @@ def approve(
 
 
 def decline(*, proposal_id: UUID, by: Staff, note: str, source: str = "") -> Proposal:
-    """End a proposal without a decision. by: anybody who may decide, the proposer included. note: 1 to 500 characters.
-
-    Raises RefusedError, Proposal.DoesNotExist; nothing has changed then.
-    """
+    """End a proposal, of one's own too, without a decision. Raises RefusedError, Proposal.DoesNotExist."""
     require_permission(by, DECIDE)
     note = stripped(note, NOTE_LENGTH, is_note=True)
     with transaction.atomic():
@@ -83,10 +76,7 @@ def decline(*, proposal_id: UUID, by: Staff, note: str, source: str = "") -> Pro
 
 
 def decline_all(*, staff: Staff, by: Staff | None, reason: str, **_signal: Any) -> dict[str, int]:
-    """End the open proposals of an account that is disabled; returns how many were declined. by: None for an operator.
-
-    Receives account_disabled.
-    """
+    """End the open proposals of an account that is disabled (account_disabled). by: None for an operator."""
     locked = list(Proposal.objects.open().filter(by=staff).order_by("pk").select_for_update(of=("self",)))
     for proposal in locked:
         ended = {"state": ProposalState.DECLINED, "ended_by": by, "note": reason}

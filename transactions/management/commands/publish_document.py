@@ -8,7 +8,7 @@ from core.management.arguments import Argument
 from core.management.base import Outcome, ServiceCommand
 from staff.models import Staff
 from transactions.documents.file_types import content_type_of
-from transactions.documents.publishing import Replacement, UnreadableError, find_document, publish
+from transactions.documents.publishing import UnreadableError, find_document, publish
 from transactions.imports import LineError, created_at_of
 from transactions.models import Document, DocumentType
 from users.management import USER, by
@@ -43,21 +43,17 @@ class Command(ServiceCommand):
     def perform(
         self, *, file: str, replace: Document | None, reason: str | None, by: Staff | None, **document: Any
     ) -> Outcome:
-        document |= {"content_type": content_type_of(file), "replacement": _replacement(replace, reason, by)}
+        replaces = {"document": replace, "reason": reason, "by": by}
+        if set(replaces.values()) != {None}:
+            if None in replaces.values():
+                raise CommandError("--replace, --reason and --by belong together.", returncode=2)
+            document["replaces"] = replaces
         try:
             with Path(file).open("rb") as source:
-                published = publish(**document, source=source)
+                published = publish(**document, source=source, content_type=content_type_of(file))
         except UnreadableError as error:
             raise CommandError(f"{file}: {error}") from error
         return Outcome(
             {"documentId": published.document_id},
             f"Published {published.document_id}: {published.size_bytes} bytes of {published.content_type}.",
         )
-
-
-def _replacement(document: Document | None, reason: str | None, by: Staff | None) -> Replacement | None:
-    if document is None and reason is None and by is None:
-        return None
-    if document is None or reason is None or by is None:
-        raise CommandError("--replace, --reason and --by belong together.", returncode=2)
-    return Replacement(document=document, by=by, reason=reason)
