@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from cryptography.fernet import InvalidToken
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
@@ -220,10 +221,13 @@ def shown_fields(entry: FileEntry) -> dict[str, Any]:
 def reveal(*, entry: FileEntry, secret: str, by: Staff, request_id: str = "") -> str:
     """Show one secret of an entry to who may decide, and record that in the access log. secret: its path.
 
-    Raises RefusedError, KeyError where there is none, cryptography's InvalidToken.
+    Raises RefusedError, also where no key decrypts it, and KeyError where there is none.
     """
     require_permission(by, DECIDE)
-    value = _secrets(entry)[secret]
+    try:
+        value = _secrets(entry)[secret]
+    except InvalidToken:
+        raise RefusedError(_("No key decrypts it: ask the operators.")) from None
     with transaction.atomic():
         detail = f"{entry.kind} {entry.pk}: {secret}"
         AccessRecord.objects.create(

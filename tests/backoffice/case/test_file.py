@@ -208,6 +208,15 @@ def test_a_number_is_shown_one_at_a_time_to_who_may_decide(user: User, reviewer:
     assert AccessRecord.objects.filter(kind=AccessKind.REVEALED).count() == 1
 
 
+def test_a_number_that_no_key_decrypts_is_said_so(user: User, reviewer: Client, settings: Settings) -> None:
+    entry = added(reviewer, user, "identityVerification")
+    settings.SECRETS_ENCRYPTION_KEYS = ["another key of more than thirty-two characters"]
+    sent = {"entry": str(entry.pk), "secret": "documentNumber"}
+    response = reviewer.post(page_of(user, "identityVerification", "number/"), sent)
+    assert response.status_code == 409
+    assert "No key decrypts it" in words(response.content.decode())
+
+
 def test_of_two_sources_one_reference_is_shown(user: User, reviewer: Client) -> None:
     reviewer.post(page_of(user, "identityVerification", "add/"), SOURCES)
     entry = FileEntry.objects.get(user=user)
