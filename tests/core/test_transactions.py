@@ -88,20 +88,17 @@ def in_transaction(*queued: Query[Any] | Callable[[], object]) -> None:
 # --- Queued statements ---
 
 
-def test_a_queued_statement_is_sent_with_the_next_one_before_it(partner: Partner) -> None:
+def test_a_queued_statement_is_sent_before_the_next_one_and_the_orm_sees_it(partner: Partner) -> None:
     with transaction.atomic():
         statements.queue(rename(partner, "queued"))
         assert statements.fetch_one(NAME, (partner.pk,)) == ("queued",)
-    assert name(partner) == "queued"
-
-
-def test_the_orm_sees_queued_statements(partner: Partner) -> None:
-    with transaction.atomic():
-        statements.queue(rename(partner, "queued"))
-        assert name(partner) == "queued"
         statements.queue(rename(partner, "again"))
+        assert name(partner) == "again"
+        statements.queue(rename(partner, "iterated"))
         (found,) = Partner.objects.filter(pk=partner.pk).iterator()
-        assert found.name == "again"
+        assert found.name == "iterated"
+        statements.queue(rename(partner, "last"))
+    assert name(partner) == "last"
 
 
 def test_a_write_of_a_claim_an_effect_and_an_answer_takes_two_round_trips(committed: Partner) -> None:
@@ -267,34 +264,21 @@ def test_after_an_error_without_a_savepoint_nothing_more_is_sent(partner: Partne
 def test_on_commit_runs_after_the_commit_and_not_after_a_rollback(committed: Partner) -> None:
     seen: list[tuple[str, bool]] = []
 
-    def write(new: str, *, fails: bool) -> None:
+    def write(new: str | None, then: Callable[[], object] = int) -> None:
         with transaction.atomic():
-            statements.queue(rename(committed, new))
             transaction.on_commit(lambda: seen.append((name(committed), connection.in_atomic_block)))
-            if fails:
-                fail()
+            statements.queue(rename(committed, new))
+            then()
 
-    write("kept", fails=False)
-    assert seen == [("kept", False)]
+    write("kept")
     with pytest.raises(DataError):
-        write("rolled back", fails=True)
-    assert len(seen) == 1
-
-
-def test_on_commit_does_not_run_if_a_statement_sent_with_commit_fails(committed: Partner) -> None:
-    seen: list[int] = []
-
-    def write() -> None:
-        with transaction.atomic():
-            transaction.on_commit(partial(seen.append, 1))
-            statements.queue(rename(committed, None))
-
+        write("rolled back", fail)
+    # It fails with the commit.
     with pytest.raises(IntegrityError):
-        write()
-    assert seen == []
+        write(None)
     with transaction.atomic():
-        statements.queue(rename(committed, "kept"))
-    assert seen == []
+        statements.queue(rename(committed, "later"))
+    assert seen == [("kept", False)]
 
 
 def test_durable_is_honoured(committed: Partner) -> None:
