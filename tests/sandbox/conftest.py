@@ -10,12 +10,11 @@ import pytest
 from events.webhooks import addresses
 from partners.models import Mode, Partner
 from tests import factories
-from tests.events.webhooks.conftest import authority, delivering, loopback, no_other_endpoint, receiver
+from tests.events.webhooks.conftest import authority, loopback, receiver
 from tests.support.client import PartnerClient, Transport, in_process
-from tests.support.documents import faults, folder
-from tests.transactions.conftest import line
+from tests.support.documents import folder
 
-__all__ = ("authority", "delivering", "faults", "folder", "line", "loopback", "no_other_endpoint", "receiver")
+__all__ = ("authority", "folder", "loopback", "receiver")
 
 
 @pytest.fixture

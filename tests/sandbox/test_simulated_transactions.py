@@ -18,12 +18,9 @@ from partners.api.idempotency import ALREADY_RECEIVED
 from partners.models import ApiKey, Mode, Partner
 from tests import factories
 from tests.support.client import PartnerClient, Transport, now
-from tests.support.documents import folder
 from tests.support.responses import assert_error, codes, failing_fields
 from transactions.models import Conversion, Document
 from users.models import StatusChange, User
-
-__all__ = ("folder",)
 
 USER = "/v1/users/ada"
 STATUS, TRANSACTIONS, DOCUMENTS = (f"/v1/sandbox/users/ada/{name}" for name in ("status", "transactions", "documents"))
