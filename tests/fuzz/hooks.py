@@ -24,10 +24,19 @@ SIGNING_HEADERS = {"x-api-key", "x-request-timestamp", "x-request-signature"}
 CANADIAN = {"country": "CA", "province": "ON", "postalCode": "M5X 1A9"}
 SANDBOX_FAULT = "#/components/parameters/X-Sandbox-Fault"
 ADULT = "1990-12-10"
+VERIFIED = {
+    "verifiedOn": "2026-01-15",
+    "expiresOn": "2031-04-30",
+    "sources": [
+        {"source": "A bureau", "information": "nameAndAddress", "reference": "1"},
+        {"source": "A bank", "information": "nameAndAccount", "reference": "2"},
+    ],
+}
 # Their patterns exclude C0 controls alone: generated clients of some languages match bytes.
 TEXTS = {
     *("externalId", "firstName", "lastName", "occupation"),
     *("addressLine1", "addressLine2", "city", "province", "postalCode"),
+    *("documentNumber", "source", "reference"),
 }
 
 
@@ -89,7 +98,7 @@ def before_call(_context: Any, case: schemathesis.Case[Any], _kwargs: dict[str, 
         # One key for two requests is refused.
         case.headers["Idempotency-Key"] = str(uuid.uuid4())
     if not wrong(ParameterLocation.BODY) and isinstance(case.body, dict):
-        case.body = _profile(case.body)
+        case.body = _verification(case.body) if "method" in case.body else _profile(case.body)
 
 
 def _identifier(text: str) -> str:
@@ -107,6 +116,15 @@ def _profile(body: dict[str, Any]) -> dict[str, Any]:
         changed["dateOfBirth"] = ADULT
     if CANADIAN.keys() & body.keys() and not _stands_alone(body):
         changed |= CANADIAN
+    return changed
+
+
+def _verification(body: dict[str, Any]) -> dict[str, Any]:
+    """How an identity was verified: dates that fit each other, and two sources that differ."""
+    changed = {name: _identifier(one) if name in TEXTS else one for name, one in body.items()}
+    changed |= {name: one for name, one in VERIFIED.items() if name in body}
+    # Subdivisions are those of the country.
+    changed.pop("issuingSubdivision", None)
     return changed
 
 

@@ -6,6 +6,7 @@ stored encrypted, and shown one at a time.
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -140,7 +141,10 @@ def lock_users(names: Collection[tuple[str, str]]) -> dict[tuple[str, str], tupl
 
 
 def _says_the_same(one: FileEntry, other: FileEntry) -> bool:
-    return (one.fields, one.due_on, _secrets(one)) == (other.fields, other.due_on, _secrets(other))
+    """Whether both have the same fields; not where one is under no present key."""
+    with suppress(InvalidToken):
+        return (one.fields, one.due_on, _secrets(one)) == (other.fields, other.due_on, _secrets(other))
+    return False
 
 
 def _store(entry: FileEntry, *, by: Staff | None, source: str) -> FileEntry:
