@@ -68,7 +68,7 @@ def test_dates_are_in_french(user: User) -> None:
 
 def test_a_refusal_is_in_french(user: User) -> None:
     reviewer = client_as("reviewer")
-    fields = decision(reviewer, user)
+    fields = decision(user)
     User.objects.filter(pk=user.pk).update(occupation="Nurse")
     response = reviewer.post(decide_url(user), fields | {"reason_code": ""}, headers=FRENCH, follow=True)
     assert "Choisissez un motif." in unescape(response.content.decode())
@@ -76,7 +76,7 @@ def test_a_refusal_is_in_french(user: User) -> None:
 
 def test_the_recorded_reason_is_in_english_whatever_the_page(user: User) -> None:
     reviewer = client_as("reviewer")
-    reviewer.post(decide_url(user), decision(reviewer, user), headers=FRENCH)
+    reviewer.post(decide_url(user), decision(user), headers=FRENCH)
     assert StatusChange.objects.get(user=user).reason == "Identity and address verified"
 
 

@@ -275,7 +275,7 @@ def test_a_case_of_a_sandbox_user_leads_to_no_real_one(client: Client, live: Row
     for button in ("claim", "release"):
         response = client.post(f"{case_of(user)}{button}/")
         assert response.headers["Location"] == (queue if button == "release" else case_of(user))
-    response = client.post(decide_url(user), decision(client, user, then="next"))
+    response = client.post(decide_url(user), decision(user, then="next"))
     assert response.headers["Location"] == case_of(user)
 
 

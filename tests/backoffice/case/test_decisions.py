@@ -14,7 +14,7 @@ from psycopg.errors import LockNotAvailable
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of, hidden_version
-from tests.users.deciding import case_of, decide_url, decision, page_of
+from tests.users.deciding import case_of, decide_url, decision, page_of, shown_version
 from users import claims
 from users.decisions import compliance, proposals
 from users.decisions.reasons import REASONS
@@ -23,7 +23,7 @@ from users.models.statuses import TRANSITIONS, Status
 
 
 def send(client: Client, user: User, **fields: str) -> str:
-    return client.post(decide_url(user), decision(client, user, **fields), follow=True).content.decode()
+    return client.post(decide_url(user), decision(user, **fields), follow=True).content.decode()
 
 
 def locked(*_args: object, **_: object) -> NoReturn:
@@ -57,7 +57,7 @@ def test_the_partner_sees_the_decision(user: User, api: PartnerClient) -> None:
 
 def test_the_history_names_the_request(user: User) -> None:
     client = client_as("reviewer")
-    response = client.post(decide_url(user), decision(client, user))
+    response = client.post(decide_url(user), decision(user))
     event = user.events.latest("pgh_id")
     assert event.pgh_context["source"] == f"request {response.headers['X-Request-Id']}"
 
@@ -103,7 +103,7 @@ def test_a_refused_decision_changes_nothing_and_says_why(
     fields: dict[str, str], said: str, code: int, user: User
 ) -> None:
     client = client_as("reviewer")
-    response = client.post(decide_url(user), decision(client, user, **fields))
+    response = client.post(decide_url(user), decision(user, **fields))
     assert (response.status_code, said in response.content.decode()) == (code, True)
     assert not StatusChange.objects.exists()
 
@@ -112,7 +112,7 @@ def test_a_refused_decision_changes_nothing_and_says_why(
 def test_suspending_and_closing_need_a_note(to_status: Status, user: User) -> None:
     factories.decide(user, Status.ACTIVE)
     client = client_as("reviewer")
-    asked = decision(client, user, to_status=to_status.value, reason_code="partnerRequest")
+    asked = decision(user, to_status=to_status.value, reason_code="partnerRequest")
     assert client.post(decide_url(user), asked).status_code == 422
     assert client.post(decide_url(user), asked | {"note": "Their letter of today."}).status_code == 302
     user.refresh_from_db()
@@ -135,7 +135,7 @@ def test_a_changed_case_that_was_rejected_before_is_not_approved_without_a_note(
 
 def test_an_incomplete_form_is_shown_again_in_an_open_dialog(user: User) -> None:
     client = client_as("reviewer")
-    asked = decision(client, user, reason_code="other", then="stay") | {"note": ""}
+    asked = decision(user, reason_code="other", then="stay") | {"note": ""}
     page = client.post(decide_url(user), asked).content.decode()
     dialog = re.search(r'<dialog[^>]*id="decide-active"[^>]*>.*?</dialog>', page, re.DOTALL)
     assert dialog
@@ -148,7 +148,7 @@ def test_an_incomplete_form_is_shown_again_in_an_open_dialog(user: User) -> None
 
 def test_a_decision_on_a_changed_user_is_refused_and_names_the_fields(user: User, api: PartnerClient) -> None:
     client = client_as("reviewer")
-    stale = decision(client, user, to_status="rejected", reason_code="notVerified", note="A long story.")
+    stale = decision(user, to_status="rejected", reason_code="notVerified", note="A long story.")
     api.patch("/v1/users/ada", {"email": "new@example.com", "lastName": "King"})
     response = client.post(decide_url(user), stale)
     page = response.content.decode()
@@ -165,7 +165,7 @@ def test_a_decision_on_a_changed_user_is_refused_and_names_the_fields(user: User
 
 def test_of_two_decisions_the_second_is_refused_and_names_the_first(user: User) -> None:
     first, second = factories.StaffFactory.create(role="reviewer"), factories.StaffFactory.create(role="reviewer")
-    asked = decision(client_of(second), user, to_status="rejected", reason_code="notVerified", note="No papers.")
+    asked = decision(user, to_status="rejected", reason_code="notVerified", note="No papers.")
     send(client_of(first), user, note="All papers seen.")
     response = client_of(second).post(decide_url(user), asked)
     page = response.content.decode()
@@ -178,7 +178,7 @@ def test_of_two_decisions_the_second_is_refused_and_names_the_first(user: User) 
 
 def test_a_form_sent_twice_decides_once(user: User) -> None:
     client = client_as("reviewer")
-    asked = decision(client, user)
+    asked = decision(user)
     assert [client.post(decide_url(user), asked).status_code for _ in range(2)] == [302, 409]
     assert StatusChange.objects.filter(user=user).count() == 1
 
@@ -186,7 +186,7 @@ def test_a_form_sent_twice_decides_once(user: User) -> None:
 def test_a_status_that_moved_and_returned_is_another_version(user: User) -> None:
     factories.decide(user, Status.ACTIVE)
     client = client_as("reviewer")
-    asked = decision(client, user, to_status="closed", reason_code="userRequest", note="Asked for it.")
+    asked = decision(user, to_status="closed", reason_code="userRequest", note="Asked for it.")
     for status in (Status.SUSPENDED, Status.ACTIVE):
         compliance.decide(
             compliance.Decision(user=user, to_status=status, by=factories.StaffFactory.create(), reason="A look at it.")
@@ -203,7 +203,7 @@ def test_a_status_that_moved_and_returned_is_another_version(user: User) -> None
 )
 def test_an_invalid_version_is_refused(version: str, user: User) -> None:
     client = client_as("reviewer")
-    response = client.post(decide_url(user), decision(client, user, version=version))
+    response = client.post(decide_url(user), decision(user, version=version))
     assert response.status_code == 409
     assert not StatusChange.objects.exists()
 
@@ -213,7 +213,7 @@ def test_an_invalid_version_is_refused(version: str, user: User) -> None:
 
 def test_a_case_that_somebody_else_has_claimed_cannot_be_decided(user: User) -> None:
     holder, other = factories.StaffFactory.create(role="reviewer"), client_as("reviewer")
-    asked = decision(other, user)
+    asked = decision(user)
     Claim.objects.create(user=user, staff=holder)
     response = other.post(decide_url(user), asked)
     assert response.status_code == 409
@@ -228,7 +228,9 @@ def test_the_holder_of_the_claim_can_decide(user: User) -> None:
     holder = factories.StaffFactory.create(role="reviewer")
     Claim.objects.create(user=user, staff=holder)
     client = client_of(holder)
-    assert "You have claimed this case" in page_of(client, user)
+    page = page_of(client, user)
+    assert "You have claimed this case" in page
+    assert hidden_version(page, "/decide/") == hidden_version(page, "/ask/") == shown_version(user)
     send(client, user)
     assert StatusChange.objects.get(user=user).by == holder
     assert not Claim.objects.exists()
@@ -241,7 +243,7 @@ def test_after_deciding_the_next_case_is_claimed_and_shown(user: User, create_us
     following = User.objects.get(pk=create_user().json()["userId"])
     staff = factories.StaffFactory.create(role="reviewer")
     client = client_of(staff)
-    response = client.post(decide_url(user), decision(client, user, then="next"))
+    response = client.post(decide_url(user), decision(user, then="next"))
     assert response.headers["Location"] == case_of(following)
     assert Claim.objects.get(user=following).staff == staff
     assert "This is the next case." in client.get(case_of(following)).content.decode()
@@ -249,14 +251,14 @@ def test_after_deciding_the_next_case_is_claimed_and_shown(user: User, create_us
 
 def test_after_the_last_case_the_queue_is_shown(user: User) -> None:
     client = client_as("reviewer")
-    response = client.post(decide_url(user), decision(client, user, then="next"))
+    response = client.post(decide_url(user), decision(user, then="next"))
     assert response.headers["Location"] == "/admin/users/user/queue/"
     assert "There is no free case." in client.get("/admin/users/user/queue/").content.decode()
 
 
 def test_a_decision_that_meets_a_locked_user_can_be_sent_again(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     client = client_as("reviewer")
-    fields = decision(client, user, note="Passport seen.")
+    fields = decision(user, note="Passport seen.")
     monkeypatch.setattr(proposals, "decide", locked)
     page = client.post(decide_url(user), fields, follow=True).content.decode()
     assert "The user is being changed right now: try again." in page
@@ -275,7 +277,7 @@ def test_a_claim_that_meets_a_locked_user_says_so(rule: str, user: User, monkeyp
 
 def test_a_decision_after_the_session_has_ended_is_told_as_not_done(user: User) -> None:
     client = client_as("reviewer")
-    fields = decision(client, user)
+    fields = decision(user)
     client.logout()
     response = client.post(decide_url(user), fields, follow=True)
     assert "Your session has ended: nothing was done." in response.content.decode()
@@ -284,7 +286,7 @@ def test_a_decision_after_the_session_has_ended_is_told_as_not_done(user: User) 
 
 def test_a_post_without_csrf_token_is_refused(user: User) -> None:
     client = client_of(factories.StaffFactory.create(role="reviewer"), enforce_csrf_checks=True)
-    response = client.post(decide_url(user), decision(client, user))
+    response = client.post(decide_url(user), decision(user))
     assert (response.status_code, "Nothing was done" in response.content.decode()) == (403, True)
     assert not StatusChange.objects.exists()
 

@@ -40,7 +40,7 @@ def second() -> Staff:
 
 def propose(staff: Staff, user: User) -> Proposal:
     client = client_of(staff)
-    client.post(decide_url(user), decision(client, user, note="Passport seen.", then="stay"))
+    client.post(decide_url(user), decision(user, note="Passport seen.", then="stay"))
     return Proposal.objects.get(user=user, state="open")
 
 

@@ -22,7 +22,7 @@ from staff.models import Staff
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of, hidden_version, words
-from tests.users.deciding import case_of, decide_url, decision, page_of
+from tests.users.deciding import case_of, decide_url, decision, page_of, shown_version
 from users import claims
 from users.models import Claim, Requirement, RequirementClosure, RequirementCode, Status, StatusChange, User
 from users.models.requirements import MESSAGE_LENGTH
@@ -39,7 +39,7 @@ def client(reviewer: Staff) -> Client:
 
 def ask(client: Client, user: User, *, version: str | None = None, **fields: Any) -> Any:
     """Send the form of the dialog, in its first step unless `step` says otherwise; `send` confirms what that showed."""
-    shown = hidden_version(page_of(client, user), "/ask/") if version is None else version
+    shown = shown_version(user) if version is None else version
     form = {"version": shown, "code": "addressUnclear", "fields_asked": ["address_line1", "postal_code"]}
     form |= {"message": MESSAGE, "due_in_days": "14", "then": "stay"} | fields
     if form.get("step") == "send" and "confirmed" not in form:
@@ -55,7 +55,7 @@ def confirmation_in(response: Any) -> str:
 
 def close(client: Client, requirement: Requirement, **fields: str) -> Any:
     path = f"{case_of(requirement.user)}requirement/close/"
-    version = hidden_version(page_of(client, requirement.user), "/requirement/close/")
+    version = shown_version(requirement.user)
     return client.post(path, {"requirement": str(requirement.pk), "version": version} | fields)
 
 
@@ -326,7 +326,7 @@ def test_a_viewer_sees_none_of_it(user: User) -> None:
 
 
 def test_while_one_is_open_approving_says_what_to_do(client: Client, user: User) -> None:
-    form = decision(client, user)
+    form = decision(user)
     factories.RequirementFactory.create(user=user)
     said = "1 requirement is open: wait for the partner's answer, or close it first."
     page = unescape(page_of(client, user))
@@ -343,7 +343,7 @@ def test_a_decision_on_a_page_from_before_the_answer_says_that_the_partner_has_a
     client: Client, user: User
 ) -> None:
     requirement = factories.RequirementFactory.create(user=user)
-    form = decision(client, user, to_status="rejected", reason_code="notVerified", note="No answer.")
+    form = decision(user, to_status="rejected", reason_code="notVerified", note="No answer.")
     factories.answer(requirement)
     response = client.post(decide_url(user), form)
     assert response.status_code == 409
@@ -351,7 +351,7 @@ def test_a_decision_on_a_page_from_before_the_answer_says_that_the_partner_has_a
     assert "The partner has answered since" in said
     assert "Read the answer" in said
     assert not StatusChange.objects.exists()
-    assert client.post(decide_url(user), decision(client, user)).status_code == 302
+    assert client.post(decide_url(user), decision(user)).status_code == 302
     user.refresh_from_db()
     assert user.status == Status.ACTIVE
 
