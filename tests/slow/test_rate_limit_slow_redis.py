@@ -13,7 +13,8 @@ from partners.api import throttling
 from partners.models import Partner
 from tests.slow.live.conftest import free_port
 from tests.support.client import PartnerClient, Response
-from tests.support.redis_process import SlowProxy, own_redis, slow_proxy
+from tests.support.redis_process import own_redis
+from tests.support.watched import Relay
 
 pytestmark = pytest.mark.usefixtures("fresh_counter")
 
@@ -45,14 +46,17 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def redis(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowProxy]:
+def redis(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Relay]:
     """The proxy through which the service reaches its Redis."""
     # A response is to be slow, however busy the machine, and never missing.
     monkeypatch.setattr(redis_counter, "REDIS_TIMEOUT_SECONDS", 30.0)
     port = free_port()
-    with own_redis(port, tmp_path), slow_proxy(port) as proxy:
-        settings.REDIS_URL = f"redis://127.0.0.1:{proxy.port}/0"
-        yield proxy
+    relay = Relay(port)
+    with own_redis(port, tmp_path):
+        relay.begin()
+        settings.REDIS_URL = f"redis://127.0.0.1:{relay.port}/0"
+        yield relay
+        relay.cut()
 
 
 def left(response: Response) -> int:
@@ -60,7 +64,7 @@ def left(response: Response) -> int:
     return int((response.header("RateLimit") or "").partition(";r=")[2].partition(";")[0])
 
 
-def requests_until_unasked(api: PartnerClient, redis: SlowProxy) -> int:
+def requests_until_unasked(api: PartnerClient, redis: Relay) -> int:
     """How many requests are answered before one that does not ask Redis."""
     for number in range(100):
         before = redis.requests
@@ -72,7 +76,7 @@ def requests_until_unasked(api: PartnerClient, redis: SlowProxy) -> int:
 
 @pytest.mark.usefixtures("clock")
 def test_after_a_few_slow_answers_no_request_waits_for_redis(
-    api: PartnerClient, redis: SlowProxy, caplog: pytest.LogCaptureFixture
+    api: PartnerClient, redis: Relay, caplog: pytest.LogCaptureFixture
 ) -> None:
     redis.delay = SLOW_SECONDS
     assert requests_until_unasked(api, redis) == redis_counter.REDIS_SLOW_RESPONSES
@@ -84,7 +88,7 @@ def test_after_a_few_slow_answers_no_request_waits_for_redis(
 
 
 def test_requests_are_counted_again_once_redis_is_quick(
-    api: PartnerClient, redis: SlowProxy, partner: Partner, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    api: PartnerClient, redis: Relay, partner: Partner, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Partner.objects.filter(pk=partner.pk).update(rate_limit="1000/hour")
     # No response is slow but those that the proxy delays.
@@ -101,7 +105,7 @@ def test_requests_are_counted_again_once_redis_is_quick(
 
 
 def test_after_the_pause_one_request_at_a_time_asks_redis_until_a_response_is_quick(
-    api: PartnerClient, redis: SlowProxy, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    api: PartnerClient, redis: Relay, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     redis.delay = SLOW_SECONDS
     requests_until_unasked(api, redis)
@@ -117,7 +121,7 @@ def test_after_the_pause_one_request_at_a_time_asks_redis_until_a_response_is_qu
 
 
 def test_the_first_request_of_a_window_gives_no_more_than_the_window(
-    api: PartnerClient, redis: SlowProxy, partner: Partner
+    api: PartnerClient, redis: Relay, partner: Partner
 ) -> None:
     Partner.objects.filter(pk=partner.pk).update(rate_limit="1/hour")
     first, second = api.get("/v1/ping"), api.get("/v1/ping")

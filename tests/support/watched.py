@@ -63,10 +63,15 @@ def watched(log: Path, **environment: str) -> Iterator[Watched]:
 
 @dataclass
 class Relay:
-    """A port that forwards to the test's PostgreSQL, and can be cut or hang."""
+    """A port that forwards to PostgreSQL's socket or a port of this machine, and can be cut, hang or be slow.
 
-    target: str
+    delay: seconds, for each part of a response. requests: parts received.
+    """
+
+    target: str | int
     port: int = 0
+    delay: float = 0.0
+    requests: int = 0
     hangs: threading.Event = field(default_factory=threading.Event)
     _listener: socket.socket | None = None
     _open: list[socket.socket] = field(default_factory=list)
@@ -92,17 +97,19 @@ class Relay:
         with suppress(OSError):
             while True:
                 near, _ = listener.accept()
-                far = socket.socket(socket.AF_UNIX)
-                far.connect(self.target)
+                far = socket.socket(socket.AF_UNIX if isinstance(self.target, str) else socket.AF_INET)
+                far.connect(self.target if isinstance(self.target, str) else ("127.0.0.1", self.target))
                 self._open += [near, far]
                 for one, other in ((near, far), (far, near)):
-                    threading.Thread(target=self._pass_on, args=(one, other), daemon=True).start()
+                    threading.Thread(target=self._pass_on, args=(one, other, one is near), daemon=True).start()
 
-    def _pass_on(self, source: socket.socket, target: socket.socket) -> None:
+    def _pass_on(self, source: socket.socket, target: socket.socket, is_request: bool) -> None:  # noqa: FBT001
         with suppress(OSError):
             while data := source.recv(65536):
+                self.requests += is_request
                 while self.hangs.is_set():
                     time.sleep(0.05)
+                time.sleep(0 if is_request else self.delay)
                 target.sendall(data)
             target.shutdown(socket.SHUT_WR)
 
