@@ -283,3 +283,20 @@ def test_a_key_is_good_again_once_its_encryption_key_is_back(partner: Partner, s
     assert api.get("/v1/ping").status == 503
     settings.SECRETS_ENCRYPTION_KEYS = [*before, OTHER_KEY]
     assert api.get("/v1/ping").status == 200
+
+
+def test_a_process_remembers_known_keys_alone_and_so_many_at_most(
+    partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whom it remembers, it reads for in one round trip; made-up keys would push the others out, or fill its memory."""
+    remembered: dict[bytes, signature_authentication.Caller] = {}
+    monkeypatch.setattr(signature_authentication, "_last_callers", remembered)
+    monkeypatch.setattr(signature_authentication, "CACHE_SIZE", 2)
+    clients = [factories.client_of(partner, in_process) for _ in range(3)]
+    digests = [signature_authentication.digest(client.api_key) for client in clients]
+    for client in clients[:2]:
+        assert client.get("/v1/ping").status == 200
+    assert_error(clients[0].get("/v1/ping", headers={"X-Api-Key": "psi_key_unknown"}), 401)
+    assert remembered.keys() == {*digests[:2]}
+    assert clients[2].get("/v1/ping").status == 200
+    assert remembered.keys() == {digests[2]}
