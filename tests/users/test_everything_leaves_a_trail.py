@@ -80,7 +80,7 @@ READING = {
         "list_partners",
     ),
     *("list_approval_rules", "list_proposals", "list_requirements", "list_staff", "list_webhooks"),
-    *("list_holds", "retention_report"),
+    *("list_holds", "retention_report", "list_file_entries"),
 }
 
 Arguments = Callable[["World"], list[str]]
@@ -153,6 +153,8 @@ COMMANDS: dict[str, Arguments] = {
     "publish_document": lambda w: [w.partner, w.user, str(w.file), "--type", "agreement", "--title", "Agreement"],
     "withdraw_document": lambda w: [str(w.document), "--reason", "Another person's.", "--by", w.staff],
     "import_conversions": lambda w: [str(w.empty)],
+    "record_file_entries": lambda w: [str(w.empty)],
+    "set_identity_rule": lambda _w: ["off"],
     "add_webhook": lambda w: [w.partner, "https://hooks.example.com/events"],
     "set_webhook": lambda w: [w.webhook, "--disable"],
     "remove_webhook": lambda w: [w.webhook],
@@ -167,7 +169,7 @@ COMMANDS: dict[str, Arguments] = {
 }
 OF_TWO = {"propose_user_status", "approve_proposal", "decline_proposal"}
 # They write by other connections or processes; each has a test of its own for its line.
-ELSEWHERE = {"erase_due", "set_approval_rule", "setup_database_roles", "seed_demo", "test_webhook"}
+ELSEWHERE = {"erase_due", "set_approval_rule", "set_identity_rule", "setup_database_roles", "seed_demo", "test_webhook"}
 
 
 def test_every_command_is_here() -> None:

@@ -29,6 +29,7 @@ from transactions.documents.publishing import withdraw
 from users import claims, retention
 from users.decisions import compliance, proposals
 from users.decisions.compliance import add_note
+from users.file import entries
 from users.models import User
 from users.requirements import close_requirement
 from users.retention import place_hold, release_hold
@@ -80,6 +81,11 @@ def with_everything(partner: Partner) -> tuple[User, list[Staff]]:
     answered = api.post(f"{path}/requirements/{asked.pk}/response", {"note": f"{WORD} answer"}, key=str(uuid.uuid4()))
     assert answered.status == 200, answered.body
     close_requirement(requirement_id=asked.pk, by=by, note=f"{WORD} closing")
+    verified = {"method": "reliance", "verifiedOn": "2026-01-15", "source": WORD, "reference": f"{WORD} agreement"}
+    assert api.post(f"{path}/verifications", verified, key=str(uuid.uuid4())).status == 201
+    screened = {"list": WORD, "listDate": "2026-01-15", "result": "possibleMatch", "reference": f"{WORD} entry"}
+    match = entries.record(user_id=user.pk, born=user.date_of_birth, kind="screening", data=screened, by=by)
+    entries.end(entry_id=match.pk, data={"resolution": "falsePositive", "note": f"{WORD} resolution"}, by=by)
     with no_rules_left():
         set_rule("always")
         proposal = proposals.propose(
