@@ -1,25 +1,19 @@
-from core.management.base import Outcome, ServiceCommand, listing
+from core.management.base import ServiceCommand
 from partners.management import PARTNER
 from partners.models import Partner
+
+
+def _found(*, partner: Partner) -> object:
+    return partner.api_keys.all()
 
 
 class Command(ServiceCommand):
     help = "Lists a partner's API keys by their visible prefix, newest first. Last use is accurate to five minutes."
     arguments = (PARTNER,)
-
-    def perform(self, *, partner: Partner) -> Outcome:
-        return listing(
-            "apiKeys",
-            [
-                {
-                    "prefix": key.prefix,
-                    "label": key.label,
-                    "state": key.state,
-                    "createdAt": key.created_at,
-                    "lastUsedAt": key.last_used_at,
-                    "expiresAt": key.expires_at,
-                    "revokedAt": key.revoked_at,
-                }
-                for key in partner.api_keys.all()
-            ],
-        )
+    rule = staticmethod(_found)
+    lists = "apiKeys"
+    data = {"prefix": "prefix", "label": "label", "state": "state", "createdAt": "created_at"} | {
+        "lastUsedAt": "last_used_at",
+        "expiresAt": "expires_at",
+        "revokedAt": "revoked_at",
+    }

@@ -1,26 +1,19 @@
 from django.db.models import Count
 
-from core.management.base import Outcome, ServiceCommand, listing
+from core.management.base import ServiceCommand
 from partners.models import Partner, in_force
+
+
+def _found() -> object:
+    return Partner.objects.annotate(keys=Count("api_keys", filter=in_force("api_keys__"))).order_by("slug")
 
 
 class Command(ServiceCommand):
     help = "Lists the partners by slug, with the number of their API keys in force."
-
-    def perform(self) -> Outcome:
-        keys_in_force = Count("api_keys", filter=in_force("api_keys__"))
-        return listing(
-            "partners",
-            [
-                {
-                    "slug": partner.slug,
-                    "name": partner.name,
-                    "mode": partner.mode,
-                    "enabled": partner.enabled,
-                    "rateLimit": partner.effective_rate_limit,
-                    "keys": partner.keys_in_force,
-                    "createdAt": partner.created_at,
-                }
-                for partner in Partner.objects.annotate(keys_in_force=keys_in_force).order_by("slug")
-            ],
-        )
+    rule = staticmethod(_found)
+    lists = "partners"
+    data = {"slug": "slug", "name": "name", "mode": "mode", "enabled": "enabled"} | {
+        "rateLimit": "effective_rate_limit",
+        "keys": "keys",
+        "createdAt": "created_at",
+    }

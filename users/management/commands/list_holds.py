@@ -14,13 +14,8 @@ class Command(ServiceCommand):
     arguments = (Argument("--all", action="store_true", dest="show_all", help="those that were released too"),)
     rule = staticmethod(_found)
     lists = "holds"
-    data = {
-        "holdId": "pk",
-        "partner": "user.partner.slug",
-        "externalId": "user.external_id",
-        "reason": "reason",
-        "by": "by.username",
-        "createdAt": "created_at",
-        "releasedBy": "release.by.username",
-        "releasedAt": "release.created_at",
-    }
+    data = (
+        {"holdId": "pk", "partner": "user.partner.slug", "externalId": "user.external_id", "reason": "reason"}
+        | {"by": "by.username", "createdAt": "created_at"}
+        | {"releasedBy": "release.by.username", "releasedAt": "release.created_at"}
+    )

@@ -16,16 +16,8 @@ class Command(ServiceCommand):
     arguments = (PARTNER, Argument("--all", action="store_true", dest="show_all", help="those that have ended too"))
     rule = staticmethod(_found)
     lists, columns = "proposals", "proposalId externalId from to by createdAt state endedBy"
-    data = {
-        "proposalId": "pk",
-        "externalId": "user.external_id",
-        "from": "from_status",
-        "to": "to_status",
-        "reason": "reason",
-        "by": "by.username",
-        "createdAt": "created_at",
-        "expiresAt": "expires_at",
-        "state": "present_state",
-        "endedBy": "ended_by.username",
-        "endedAt": "present_end",
-    }
+    data = (
+        {"proposalId": "pk", "externalId": "user.external_id", "from": "from_status", "to": "to_status"}
+        | {"reason": "reason", "by": "by.username", "createdAt": "created_at", "expiresAt": "expires_at"}
+        | {"state": "present_state", "endedBy": "ended_by.username", "endedAt": "present_end"}
+    )

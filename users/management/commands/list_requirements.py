@@ -12,11 +12,7 @@ class Command(ServiceCommand):
     )
     rule = staticmethod(not_closed_of_partner)
     lists = "requirements"
-    data = {
-        "requirementId": "pk",
-        "externalId": "user.external_id",
-        "code": "code",
-        "state": "state",
+    data = {"requirementId": "pk", "externalId": "user.external_id", "code": "code", "state": "state"} | {
         "dueAt": "due_at",
         "daysLeft": "days_left",
     }
