@@ -274,6 +274,7 @@ def commands(user: User, service: Watched) -> dict[str, tuple[list[str], str]]:
             conversion_line(partner, externalId=PERSONAL["email"]),
         )
     )
+    entry = {"partner": partner, "externalId": external_id, "kind": "identityVerification", "method": "creditFile"}
     given: dict[str, tuple[list[str], str]] = {
         "add_webhook": ([partner, f"https://127.0.0.1/{PERSONAL['externalId']}", "--description", REASON], ""),
         "call": (
@@ -291,6 +292,7 @@ def commands(user: User, service: Watched) -> dict[str, tuple[list[str], str]]:
         "create_partner": ([SLUG, "--name", PERSONAL["lastName"], "--rate-limit", QUERY], ""),
         "create_staff": (["leak", "--email", f"{PERSONAL['email']}@", "--role", "viewer"], ""),
         "import_conversions": (["-"], bad + f"\n{QUERY}\n"),
+        "record_file_entries": (["-"], json.dumps(entry | dict.fromkeys(("source", "reference", "verifiedOn"), QUERY))),
         "publish_document": (
             [partner, external_id, "/dev/stdin", "--type", "taxSlip", "--title", TITLE + "\x07"],
             CONTENT,
@@ -309,7 +311,7 @@ def test_commands_leave_nothing_on_standard_error(
     service: Watched, user: User, environment: dict[str, str], tmp_path: Path
 ) -> None:
     ended = run_all(commands(user, service), tmp_path, **environment)
-    assert ended["import_conversions"].returncode == 1
+    assert (ended["import_conversions"].returncode, ended["record_file_entries"].returncode) == (1, 1)
     for name, process in ended.items():
         assert found_in(process.stderr, [*MARKERS, "psi_secret_leak"]) == [], name
     assert_silent(service.log.read_text())
