@@ -30,10 +30,10 @@ from tests.support.client import PartnerClient
 from tests.support.documents import add_document
 from tests.support.events import secrets_in_force
 from tests.support.staff import client_as
+from tests.users.deciding import shown_version
 from transactions.models import Conversion, Document
 from users import retention
 from users.decisions import compliance, proposals
-from users.decisions.changes import version_of
 from users.file import entries as file_entries
 from users.models import (
     AccessKind,
@@ -257,10 +257,6 @@ def confirmed(user: User) -> str:
     return confirmation(form, user=user, staff=Staff.objects.latest("pk"))
 
 
-def present_version(user: User) -> str:
-    return version_of(User.objects.get(pk=user.pk))
-
-
 def is_exported(_world: World) -> bool:
     return AccessRecord.objects.filter(kind=AccessKind.EXPORTED).exists()
 
@@ -348,7 +344,7 @@ TABLE: tuple[Page | Action, ...] = (
         "Decide",
         at("/admin/cases/{w.user.pk}/decide/"),
         DECIDERS,
-        lambda w: APPROVED | {"version": present_version(w.user)},
+        lambda w: APPROVED | {"version": shown_version(w.user)},
         is_approved,
     ),
     Action(
@@ -362,28 +358,28 @@ TABLE: tuple[Page | Action, ...] = (
         "Ask the partner",
         at("/admin/cases/{w.user.pk}/ask/"),
         DECIDERS,
-        lambda w: PURPOSE_ASKED | {"version": present_version(w.user), "confirmed": confirmed(w.user)},
+        lambda w: PURPOSE_ASKED | {"version": shown_version(w.user), "confirmed": confirmed(w.user)},
         lambda w: w.user.requirements.exists(),
     ),
     Action(
         "Close a requirement",
         at("/admin/cases/{w.requirement.user_id}/requirement/close/"),
         DECIDERS,
-        lambda w: {"version": present_version(w.requirement.user), "requirement": str(w.requirement.pk)},
+        lambda w: {"version": shown_version(w.requirement.user), "requirement": str(w.requirement.pk)},
         lambda w: RequirementClosure.objects.filter(pk=w.requirement.pk).exists(),
     ),
     Action(
         "Propose",
         at("/admin/cases/{w.affiliate.pk}/decide/"),
         DECIDERS,
-        lambda w: APPROVED | {"version": present_version(w.affiliate)},
+        lambda w: APPROVED | {"version": shown_version(w.affiliate)},
         lambda w: w.affiliate.proposals.exists(),
     ),
     Action(
         "Approve a proposal",
         at("/admin/cases/{w.proposal.user_id}/proposal/approve/"),
         DECIDERS,
-        lambda w: {"proposal": str(w.proposal.pk), "version": present_version(w.proposal.user)},
+        lambda w: {"proposal": str(w.proposal.pk), "version": shown_version(w.proposal.user)},
         lambda w: StatusChange.objects.filter(proposal=w.proposal).exists(),
     ),
     Action(

@@ -9,7 +9,6 @@ from django.test import Client
 from django.urls import reverse
 
 from staff.models import Staff
-from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_of, hidden_version
@@ -203,8 +202,3 @@ def test_several_are_approved_where_each_was_opened(
         "active",
         "pendingCompliance",
     ]
-
-
-def test_a_viewer_sees_no_list(user: User) -> None:
-    viewer = factories.StaffFactory.create(role="viewer", username="vera")
-    assert client_of(viewer).get(WAITING).status_code == 403
