@@ -162,7 +162,7 @@ def file_of(user: User, reader: Staff) -> list[dict[str, Any]]:
             "entries": shown.get(code, [])[:MAX_ON_CASE],
             "has_more": len(shown.get(code, [])) > MAX_ON_CASE,
         }
-        for code, kind in ((code, KINDS[code]) for code in FileKind.values)
+        for code, kind in KINDS.items()
     ]
 
 

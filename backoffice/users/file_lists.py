@@ -24,12 +24,12 @@ from partners.models import Mode
 from users.file import entries
 from users.file.entries import KINDS
 from users.file.kinds import Kind
-from users.models import FileEntry, FileKind
+from users.models import FileEntry
 from users.models.case import in_mode
 from users.profile import field_rules
 from users.profile.labels import display_birth_date, display_value
 
-LISTED: Mapping[str, Kind] = {code: KINDS[code] for code in FileKind.values if KINDS[code].list_title}
+LISTED: Mapping[str, Kind] = {code: kind for code, kind in KINDS.items() if kind.list_title}
 _PREFIX = "users_fileentry_"
 MONTH, QUARTER = 30, 90
 
