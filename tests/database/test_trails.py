@@ -20,6 +20,7 @@ from partners.models import Partner
 from staff.models import Staff
 from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
+from tests.support.database import undone
 from users.decisions import compliance, proposals
 from users.models import ErasureProposal, FileEntry, Hold, Proposal, Requirement, RequirementClosure, StatusChange, User
 
@@ -275,17 +276,18 @@ def stores(row: dict[str, Any], table: str, column: str) -> bool:
         return bool(cursor.fetchone()[0])
 
 
-@pytest.mark.parametrize("table", ROWS)
-def test_a_row_as_the_service_writes_it_is_accepted(table: str, world: World) -> None:
-    row = ROWS[table](world)
-    names, marks = ", ".join(row), ", ".join(["%s"] * len(row))
-    with connection.cursor() as cursor:
-        cursor.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(row.values()))
+def test_a_row_as_the_service_writes_it_is_accepted(world: World, subtests: pytest.Subtests) -> None:
+    for table, written in ROWS.items():
+        with subtests.test(table), undone(), connection.cursor() as cursor:
+            row = written(world)
+            names, marks = ", ".join(row), ", ".join(["%s"] * len(row))
+            cursor.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", list(row.values()))
 
 
-@pytest.mark.parametrize(("table", "column"), FORGED, ids=[".".join(pair) for pair in FORGED])
-def test_a_forged_value_is_refused_or_replaced(table: str, column: str, world: World) -> None:
-    assert not stores(ROWS[table](world) | {column: FORGED[table, column](world)}, table, column)
+def test_a_forged_value_is_refused_or_replaced(world: World, subtests: pytest.Subtests) -> None:
+    for (table, column), forged in FORGED.items():
+        with subtests.test(f"{table}.{column}"), undone():
+            assert not stores(ROWS[table](world) | {column: forged(world)}, table, column)
 
 
 # w: the world.
@@ -318,11 +320,12 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("statement", ENDS.values(), ids=ENDS)
-def test_an_end_without_who_and_why_is_refused(statement: str, world: World) -> None:
-    with pytest.raises(DatabaseError) as refused, transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(statement.format(w=world))
-    assert getattr(refused.value.__cause__, "sqlstate", "")[:2] in {"23", "42"}, refused.value
+def test_an_end_without_who_and_why_is_refused(world: World, subtests: pytest.Subtests) -> None:
+    for name, statement in ENDS.items():
+        with subtests.test(name):
+            with pytest.raises(DatabaseError) as refused, transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute(statement.format(w=world))
+            assert getattr(refused.value.__cause__, "sqlstate", "")[:2] in {"23", "42"}, refused.value
 
 
 def test_a_closure_names_only_a_decision_that_closed_it(world: World) -> None:

@@ -1,7 +1,6 @@
 """The one table of roles, pages and actions, which `make roles` prints."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,7 +11,6 @@ import pytest
 from django.contrib.auth.models import Group
 from django.db import connection
 from django.db.models import Model
-from django.db.transaction import atomic, set_rollback
 from django.test import Client
 from pytest_django import Settings
 
@@ -27,6 +25,7 @@ from staff.models import Staff
 from tests import factories
 from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import PartnerClient
+from tests.support.database import undone
 from tests.support.documents import add_document
 from tests.support.events import secrets_in_force
 from tests.support.staff import client_as
@@ -690,14 +689,6 @@ def everything() -> list[tuple[str, str]]:
 def is_login(response: Any) -> bool:
     to: str = response.headers.get("Location", "")
     return response.status_code == 302 and to.startswith(("/admin/login/", "/admin/account/"))
-
-
-@contextmanager
-def undone() -> Iterator[None]:
-    """Roll back what the block does."""
-    with atomic():
-        yield
-        set_rollback(True)
 
 
 def is_asked(line: Page | Action, role: str) -> bool:

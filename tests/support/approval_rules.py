@@ -15,13 +15,12 @@ from tests.conftest import database_url
 from users.models import User
 from users.models.approvals import RULED_MOVES
 
+_INSERT = "INSERT INTO users_approvalrule (from_status, to_status, condition) SELECT %s, %s, unnest(%s::text[])"
+
 
 def set_rule(*conditions: str, start: str = "pendingCompliance", end: str = "active") -> None:
     with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as owner:
-        owner.execute(
-            "INSERT INTO users_approvalrule (from_status, to_status, condition) SELECT %s, %s, unnest(%s::text[])",
-            (start, end, list(conditions)),
-        )
+        owner.execute(_INSERT, (start, end, list(conditions)))
 
 
 @contextmanager
@@ -30,8 +29,9 @@ def no_rules_left() -> Iterator[None]:
     try:
         yield
     finally:
-        for start, end in RULED_MOVES:
-            set_rule("never", start=start.value, end=end.value)
+        with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as owner:
+            for start, end in RULED_MOVES:
+                owner.execute(_INSERT, (start.value, end.value, ["never"]))
 
 
 def superuser() -> psycopg.Connection[Any]:

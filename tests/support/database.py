@@ -10,7 +10,7 @@ from urllib.parse import quote
 import psycopg
 from django.apps import apps
 from django.conf import settings
-from django.db import connections
+from django.db import connections, transaction
 from psycopg import sql
 
 from config.embedded.server import SUPERUSER
@@ -133,3 +133,11 @@ def _drop(server: psycopg.Connection, name: str) -> None:
     # Somebody's session, of a browser of databases for one.
     with suppress(psycopg.errors.ObjectInUse):
         server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Roll back what the block does."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)

@@ -24,6 +24,7 @@ from tests import factories
 from tests.backoffice.test_staff_urls import FOR_ALL_STAFF, NOT_THERE, PATHS
 from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import PartnerClient
+from tests.support.database import undone
 from tests.support.documents import add_document
 from tests.support.staff import client_as
 from users import retention
@@ -189,12 +190,15 @@ def world(
         yield world
 
 
-@pytest.mark.parametrize("name", sorted(set(COMMANDS) - ELSEWHERE))
-def test_a_command_that_changes_data_leaves_a_trail(name: str, world: World) -> None:
-    if name in OF_TWO:
-        set_rule("always")
-    with leaves_a_trail(name):
-        call_command(name, *COMMANDS[name](world), verbosity=0)
+def test_a_command_that_changes_data_leaves_a_trail(world: World, subtests: pytest.Subtests) -> None:
+    of_one = COMMANDS.keys() - ELSEWHERE - OF_TWO
+    for name in (*sorted(of_one), *sorted(OF_TWO)):
+        if name in OF_TWO:
+            set_rule("always")
+        with subtests.test(name), undone():
+            arguments = COMMANDS[name](world)
+            with leaves_a_trail(name):
+                call_command(name, *arguments, verbosity=0)
 
 
 def test_seeding_records_its_run() -> None:
