@@ -162,7 +162,8 @@ def seen(client: Client, live: Rows, now: datetime) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.usefixtures("within_one_day")
+# Others make and empty the folder that all share.
+@pytest.mark.usefixtures("within_one_day", "folder")
 def test_sandbox_users_change_nothing_that_staff_see_and_real_ones_do(
     client: Client, live: Rows, sandbox_partner: Partner, staff: Staff
 ) -> None:
