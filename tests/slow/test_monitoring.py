@@ -243,7 +243,7 @@ def test_requests_are_counted_by_partner_route_and_status(
     assert list(counted.values()) == [40, 1, 1]
     assert total(service, "psi_requests_total", partner=partner) == 42
     assert total(service, "psi_request_seconds_count", route="v1/ping", method="GET") - before == 40
-    assert total(service, "psi_request_seconds_bucket", route="v1/ping", le="+Inf") == before + 40
+    assert total(service, "psi_request_seconds_bucket", route="v1/ping", method="GET", le="+Inf") == before + 40
 
 
 def test_a_replay_is_counted_and_the_first_response_is_not(

@@ -7,6 +7,7 @@ from allauth.mfa.models import Authenticator
 from django.test import Client
 from pytest_django import Settings
 
+from core.database import serving_role
 from events.webhooks import endpoints
 from partners.authentication import keys, signature_authentication
 from partners.models import ApiKey, Partner
@@ -18,7 +19,7 @@ from tests.support.commands import outcome, printed, run
 from tests.support.events import secrets_in_force
 from tests.support.staff import totp_code
 
-pytestmark = pytest.mark.django_db
+pytestmark = pytest.mark.django_db(databases=[serving_role.SERVING, serving_role.OWNER])
 
 OLD = "the-older-0123456789-abcdefghijklmnopqr"
 NEW = "the-newer-9876543210-abcdefghijklmnopqr"
