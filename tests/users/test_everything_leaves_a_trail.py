@@ -190,6 +190,7 @@ def world(
         yield world
 
 
+@pytest.mark.django_db(databases=[serving_role.SERVING, serving_role.OWNER])
 def test_a_command_that_changes_data_leaves_a_trail(world: World, subtests: pytest.Subtests) -> None:
     of_one = COMMANDS.keys() - ELSEWHERE - OF_TWO
     for name in (*sorted(of_one), *sorted(OF_TWO)):

@@ -28,6 +28,7 @@ from tests.staff.login.test_reauthentication import grow_stale
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.client import Response
 from tests.support.commands import outcome
+from tests.support.named_actors import lines_name_who_acts  # noqa: F401 - a fixture
 from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider, started
 from tests.support.staff import TOTP_SECRET, totp_code
 from users.decisions import compliance, proposals
