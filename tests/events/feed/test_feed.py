@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 from uuid import UUID
 
 import pytest
@@ -175,6 +176,11 @@ def test_a_page_holds_at_most_the_limit(api: PartnerClient, partner: Partner, qu
 def test_a_text_that_is_no_cursor_is_refused(api: PartnerClient, partner: Partner, cursor: str) -> None:
     add_events(partner, 1)
     assert failing_fields(api.get(f"{FEED}?cursor={cursor}")) == ["cursor"]
+
+
+@pytest.mark.parametrize("position", [1, 9, 16, 300, 2**53, 2**63 - 1])
+def test_a_cursor_names_its_position(position: int) -> None:
+    assert feed.FeedPagination.parse(Mock(), feed.cursor_of(position)) == (position,)
 
 
 def test_a_cursor_after_the_last_event_is_refused(api: PartnerClient, partner: Partner) -> None:

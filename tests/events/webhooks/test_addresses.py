@@ -115,6 +115,7 @@ def test_what_another_package_refuses_is_refused(net: str) -> None:
         *("https://intranet/", "https://hooks.example.com./", "https://.example.com/", "https://hooks..example.com/"),
         *("https://-hooks.example.com/", "https://hooks_1.example.com/", f"https://{'a' * 64}.example.com/"),
         f"https://{'a.' * 130}example.com/",
+        *("https://hooks.example.7/", "https://hooks.example.0x7/", "https://-ü-.example.com/"),
         # User info, fragment, and what parsers disagree on
         *("https://user@hooks.example.com/", "https://user:pass@hooks.example.com/"),
         *("https://hooks.example.com@127.0.0.1/", "https://hooks.example.com/#part"),
@@ -147,6 +148,7 @@ def test_urls_that_are_refused(url: str) -> None:
         ("https://hooks.example.com:65535?a=b", "https://hooks.example.com:65535/?a=b", "hooks.example.com", 65535),
         ("https://bücher.example/x", "https://xn--bcher-kva.example/x", "xn--bcher-kva.example", 443),
         ("https://例え。テスト/", "https://xn--r8jz45g.xn--zckzah/", "xn--r8jz45g.xn--zckzah", 443),
+        ("https://7.example.com/", "https://7.example.com/", "7.example.com", 443),
         ("https://a.1password.example/", "https://a.1password.example/", "a.1password.example", 443),
         (f"https://a.example/{'b' * 482}", f"https://a.example/{'b' * 482}", "a.example", 443),
     ],
