@@ -187,7 +187,7 @@ PARAMETERS = DOCUMENT["components"]["parameters"]
 NEW = SCHEMAS["NewUser"]
 AS_IN_CODE = {
     "countries": (SCHEMAS["Country"]["enum"], sorted(COUNTRY_CODES)),
-    "document types": (SCHEMAS["DocumentType"]["enum"], DocumentType.values),
+    "document types": (SCHEMAS["DocumentKind"]["enum"], DocumentType.values),
     "event types": (SCHEMAS["EventType"]["enum"], EventType.values),
     "requirement codes": (SCHEMAS["RequirementCode"]["enum"], RequirementCode.values),
     "faults": (SCHEMAS["SandboxFault"]["enum"], [*Fault]),
