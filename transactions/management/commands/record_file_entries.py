@@ -18,7 +18,11 @@ from users.models import FileEntry
 
 # Users wait meanwhile, so batches are short.
 STATEMENT_SECONDS, LOCK_SECONDS = 60, 60
-_LIMITS = "SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true)"
+# PostgreSQL keeps a trigger's plans: those made while the table is empty would read all of it for each later entry.
+_LIMITS = """
+    SELECT set_config('statement_timeout', %s, true), set_config('lock_timeout', %s, true),
+           set_config('enable_seqscan', 'off', true)
+"""
 _IMPORTED = [kind.code.value for kind in KINDS.values() if kind.is_imported]
 
 
