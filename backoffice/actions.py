@@ -32,7 +32,7 @@ from backoffice.lists.pages import address_of
 from core.refusals import RefusedError
 from events.webhooks.endpoints import HAS_CHANGED
 from partners.models import Partner
-from staff.login.reauthentication import FRESH_SECONDS, require_fresh_factor
+from staff.login.factors import FRESH_SECONDS, require_fresh_factor
 from staff.models import Staff
 from users.refusals import ReasonMissingError, convert_lock_timeout, refusal_of
 

@@ -228,7 +228,7 @@ ACCOUNT_RATE_LIMITS = {
     "reauthenticate": "10/m/user",
 }
 # The company's account (staff/oidc).
-SOCIALACCOUNT_ADAPTER = "staff.oidc.adapters.SocialAccountAdapter"
+SOCIALACCOUNT_ADAPTER = "staff.oidc.sign_in.SocialAccountAdapter"
 # Seconds that a request to the provider waits for its answer.
 SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
 SOCIALACCOUNT_STORE_TOKENS = False
@@ -248,7 +248,6 @@ MFA_FORMS = {
     "reauthenticate": "staff.login.forms.ReauthenticateForm",
     "authenticate_webauthn": "staff.login.forms.AuthenticatePasskeyForm",
     "reauthenticate_webauthn": "staff.login.forms.ReauthenticatePasskeyForm",
-    "add_webauthn": "staff.login.forms.AddPasskeyForm",
 }
 # The proxy in front adds the client's address.
 ALLAUTH_TRUSTED_PROXY_COUNT = 0 if DEBUG else 1
@@ -322,13 +321,12 @@ if not DEBUG:
     # Browsers accept these names over HTTPS from this host only.
     SESSION_COOKIE_NAME = "__Host-session"
     CSRF_COOKIE_NAME = "__Host-csrf"
-# Between two requests; staff/login/sessions.py limits the whole session.
+# Between two requests; staff/login/middleware.py limits the whole session.
 SESSION_COOKIE_AGE = 30 * 60
 SESSION_EXPIRE_AT_BROWSER_CLOSE = True
-# A link in a mail or a chat opens its page for one who is signed in. Only GETs of other sites send it along, and no GET
-# changes anything; what acts needs the CSRF cookie too (staff/login/sessions.py).
-SESSION_COOKIE_SAMESITE = "Lax"
-CSRF_COOKIE_SAMESITE = "Strict"
+# A link in a mail or a chat opens its page for one who is signed in. Only GETs of other sites send these along, and no
+# GET changes anything.
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 X_FRAME_OPTIONS = "DENY"
 
 # Names of variables that are probably settings, and those settings: told by a check and at the service's start.

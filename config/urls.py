@@ -6,10 +6,11 @@ from typing import Any
 from allauth.account import views as account
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.urls import include, path, re_path
 from django.views.decorators.http import require_safe
+from django.views.defaults import page_not_found
 from django.views.generic import RedirectView
 from django.views.i18n import set_language
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
@@ -26,7 +27,6 @@ from sandbox.simulated_transactions import SimulatedDocuments, SimulatedTransact
 from sandbox.simulated_users import SimulatedClosing, SimulatedRequirements, SimulatedStatus
 from sandbox.views import SandboxMixin
 from sandbox.webhook_views import WebhookCollection, WebhookItem, WebhookSecretRotation, WebhookTest
-from staff.login.views import nothing
 from transactions.api import DocumentFile, DocumentList, TransactionList
 from users.api.views import RequirementResponses, UserCollection, UserItem, VerificationCollection
 from users.decisions.metrics import cases, proposals
@@ -36,8 +36,6 @@ REGISTRY.register(RedisCollector())
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 handler500 = "backoffice.middleware.server_error"
-# allauth's.
-handler429 = "staff.login.lock_out.too_many_requests"
 
 
 def api_view(view: type[PartnerAPIView]) -> Callable[..., HttpResponseBase]:
@@ -109,8 +107,8 @@ urlpatterns = [
     path("admin/logout/", account.logout, name="staff_logout"),
     path("admin/password_change/", RedirectView.as_view(pattern_name="account_change_password")),
     # Unfold's own search and Django's of related rows, unused.
-    path("admin/search/", nothing),
-    path("admin/autocomplete/", nothing),
+    path("admin/search/", page_not_found, {"exception": Http404()}),
+    path("admin/autocomplete/", page_not_found, {"exception": Http404()}),
     path("admin/", include("backoffice.urls")),
     path("admin/", admin.site.urls),
     # APPEND_SLASH is off, as the contract's paths have no slash.

@@ -90,10 +90,8 @@ def _new_key(partner: Partner) -> dict[str, Any]:
 def _staff_account(username: str, role: str) -> Mapping[str, str]:
     """An account with a new password. It counts as one that has signed in once: rules of two people need two."""
     password, found = secrets.token_urlsafe(16), Staff.objects.filter(username=username).first()
-    staff = found or create_staff(username=username, email=f"{username}@example.com", role=role)[0]
-    staff.set_password(password)
-    staff.password_is_one_time = False
-    staff.save(update_fields=["password", "password_is_one_time"])
+    staff = found or create_staff(username=username, email=f"{username}@example.com", role=role)
+    staff.change_password(password, is_one_time=False)
     return {"role": role, "username": username, "password": password}
 
 

@@ -1,22 +1,25 @@
 """What administrators do with the access of others: invite again, reset second factors, end sessions, disable, enable.
 
 Each act ends in one line of the audit log with its reason. by: the administrator, who has verified a second factor;
-None for an operator's command. All raise RefusedError, and ValidationError for a reason that is empty or too long.
+None for an operator's command. All raise RefusedError, and ValidationError for a reason that is empty or too long; they
+return what they ended, by number: sessions, factors, claims, proposals.
 """
 
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 from allauth.mfa.models import Authenticator
+from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.dispatch import Signal
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core import audit
 from core.refusals import RefusedError
-from staff.login import sessions
 from staff.login.factors import FACTORS
 from staff.login.sign_ins import FACTOR_RESET
 from staff.models import Staff
@@ -30,17 +33,8 @@ ENABLED = audit.register("staff.enabled", gettext_lazy("Staff account enabled"))
 
 
 # Before and after an account is disabled, in the transaction, with staff, by and reason. The receivers, in the apps
-# above, end what the account has open, and return how many by a name of Ended.
+# above, end what the account has open, and return how many by name.
 account_disabling, account_disabled = Signal(), Signal()
-
-
-class Ended(NamedTuple):
-    """How many sessions were ended, second factors removed, claims returned and proposals declined."""
-
-    sessions: int
-    factors: int = 0
-    claims: int = 0
-    proposals: int = 0
 
 
 @transaction.atomic
@@ -49,13 +43,13 @@ def invite_again(*, staff: Staff, reason: str, by: Staff | None = None) -> Staff
     staff = _lock(staff, by)
     if not (staff.is_active and staff.is_staff):
         raise RefusedError(_("The account is disabled."))
-    _take_password(staff)
-    _record(INVITED, staff, reason, sessions=sessions.end_all(staff.pk))
+    staff.change_password(None, is_one_time=True)
+    _record(INVITED, staff, reason, sessions=end_all_sessions(staff))
     return staff
 
 
 @transaction.atomic
-def reset_second_factor(*, staff: Staff, reason: str, by: Staff | None = None) -> Ended:
+def reset_second_factor(*, staff: Staff, reason: str, by: Staff | None = None) -> SimpleNamespace:
     """Delete a person's second factors and recovery codes and end their sessions.
 
     The next login asks them to enrol.
@@ -63,22 +57,18 @@ def reset_second_factor(*, staff: Staff, reason: str, by: Staff | None = None) -
     staff = _lock(staff, by)
     removed = Authenticator.objects.filter(user_id=staff.pk, type__in=FACTORS).count()
     Authenticator.objects.filter(user_id=staff.pk).delete()
-    ended = sessions.end_all(staff.pk)
-    _record(FACTOR_RESET, staff, reason, sessions=ended)
-    return Ended(ended, factors=removed)
+    return _record(FACTOR_RESET, staff, reason, sessions=end_all_sessions(staff), factors=removed)
 
 
 @transaction.atomic
-def end_sessions(*, staff: Staff, reason: str, by: Staff | None = None) -> int:
-    """Sign a person out everywhere; returns the number of their sessions."""
+def end_sessions(*, staff: Staff, reason: str, by: Staff | None = None) -> SimpleNamespace:
+    """Sign a person out everywhere."""
     staff = _lock(staff, by)
-    ended = sessions.end_all(staff.pk)
-    _record(SESSIONS_ENDED, staff, reason, sessions=ended)
-    return ended
+    return _record(SESSIONS_ENDED, staff, reason, sessions=end_all_sessions(staff))
 
 
 @transaction.atomic
-def disable(*, staff: Staff, reason: str, by: Staff | None = None) -> Ended:
+def disable(*, staff: Staff, reason: str, by: Staff | None = None) -> SimpleNamespace:
     """Disable an account: it is signed out, its claims return to the queue, and its open proposals are declined.
 
     The last administrator's account cannot be disabled, by an operator neither.
@@ -95,13 +85,11 @@ def disable(*, staff: Staff, reason: str, by: Staff | None = None) -> Ended:
     staff.save(update_fields=["is_active"])
     if staff.password_is_one_time:
         # Its invitation must not be valid again once the account is enabled.
-        _take_password(staff)
+        staff.change_password(None, is_one_time=True)
     ended += account_disabled.send(Staff, staff=staff, by=by, reason=reason)
     numbers: list[Any] = [number for _receiver, number in ended]
     counts = {name: number for one in numbers for name, number in one.items()}
-    done = Ended(sessions=sessions.end_all(staff.pk), **counts)
-    _record(DISABLED, staff, reason, sessions=done.sessions, **counts)
-    return done
+    return _record(DISABLED, staff, reason, sessions=end_all_sessions(staff), **counts)
 
 
 @transaction.atomic
@@ -142,14 +130,20 @@ def _require_colleague(staff: Staff, by: Staff | None) -> None:
         raise RefusedError(_("Only superusers change the accounts of superusers."))
 
 
-def _take_password(staff: Staff) -> None:
-    staff.set_unusable_password()
-    staff.password_is_one_time = True
-    staff.save(update_fields=["password", "password_is_one_time"])
+def end_all_sessions(staff: Staff) -> int:
+    """End all sessions of a person; returns their number."""
+    sessions = [
+        session.pk
+        for session in Session.objects.filter(expire_date__gt=timezone.now()).iterator()
+        if session.get_decoded().get("_auth_user_id") == str(staff.pk)
+    ]
+    Session.objects.filter(pk__in=sessions).delete()
+    return len(sessions)
 
 
-def _record(action: str, staff: Staff, reason: str, **numbers: int) -> None:
+def _record(action: str, staff: Staff, reason: str, **numbers: int) -> SimpleNamespace:
     audit.record(action, object=staff.get_username(), detail={"reason": _checked(reason), **numbers})
+    return SimpleNamespace(**numbers)
 
 
 def _checked(reason: str) -> str:

@@ -14,12 +14,11 @@ class StaffConfig(AppConfig):
         """Connect the signals."""
         from allauth.account.signals import password_changed  # noqa: PLC0415 - models are ready only now
 
-        from staff import checks  # noqa: F401, PLC0415 - it registers them
-        from staff.login import sessions, sign_ins  # noqa: PLC0415
+        from staff.login import sign_ins  # noqa: PLC0415
+        from staff.oidc import provider  # noqa: F401, PLC0415 - it registers a check
         from staff.roles import sync_roles  # noqa: PLC0415
 
         post_migrate.connect(sync_roles, sender=self, dispatch_uid="staff.roles")
-        user_logged_in.connect(sessions.start, dispatch_uid="staff.sessions")
         user_logged_in.connect(sign_ins.record_sign_in, dispatch_uid="staff.sign_ins")
         user_logged_out.connect(sign_ins.record_sign_out, dispatch_uid="staff.sign_ins")
         password_changed.connect(sign_ins.record_password_change, dispatch_uid="staff.sign_ins")

@@ -62,11 +62,19 @@ class Staff(AbstractUser):
         ]
 
     def clean(self) -> None:
-        """Refuse the reserved name. Raises ValidationError."""
+        """Refuse the reserved name, and an account without an address. Raises ValidationError."""
         super().clean()
+        if not self.email:
+            raise ValidationError({"email": _("An email address is required.")})
         # Absent where the form has refused it.
         if (self.username or "").lower() == self.SANDBOX:
             raise ValidationError({"username": _("This name is reserved for simulated decisions.")})
+
+    def change_password(self, password: str | None, *, is_one_time: bool) -> None:
+        """Store a password; None: the account has none."""
+        self.set_password(password)
+        self.password_is_one_time = is_one_time
+        self.save(update_fields=["password", "password_is_one_time"])
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """Save in a transaction, which has the history's context: Django's own commands have none."""

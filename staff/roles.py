@@ -3,15 +3,11 @@
 Without models at import: the settings name roles too (STAFF_OIDC_ROLES).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.apps import apps
 from django.contrib.auth.management import create_permissions
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import Permission
 
 # The roles' names for people.
 NAMES: dict[str, Any] = {
@@ -81,18 +77,6 @@ ROLES: dict[str, set[str]] = {
 def in_words(role: str) -> str:
     """The role's name for people; of what is none of them, such as `superuser`, the name itself."""
     return str(NAMES.get(role, role))
-
-
-_VERBS: dict[str, Any] = {"view": _("View: %(what)s"), "add": _("Add: %(what)s"), "change": _("Change: %(what)s")}
-
-
-def display_permission(permission: "Permission") -> str:
-    """What a permission allows: of Django's own, a verb and the rows; any other has a text in Meta.permissions."""
-    verb, _separator, model = permission.codename.partition("_")
-    rows = permission.content_type.model_class()
-    if verb in _VERBS and rows is not None and model == permission.content_type.model:
-        return str(_VERBS[verb] % {"what": rows._meta.verbose_name_plural})  # noqa: SLF001 - documented by Django
-    return gettext(permission.name)
 
 
 def sync_roles(using: str, **_options: Any) -> None:

@@ -6,10 +6,12 @@ from allauth.mfa.recovery_codes import views as recovery_codes
 from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as webauthn
 from django.db.transaction import atomic
+from django.http import Http404
 from django.urls import path, re_path
+from django.views.defaults import page_not_found
 
-from staff.login import invitations, views
-from staff.oidc import views as oidc
+from staff.login import factors, invitations, views
+from staff.oidc import sign_in as oidc
 
 urlpatterns = [
     path("login/", account.login, name="account_login"),
@@ -20,7 +22,7 @@ urlpatterns = [
     path("factors/", mfa.index, name="mfa_index"),
     path("factors/code/", mfa.authenticate, name="mfa_authenticate"),
     path("factors/confirm/", mfa.reauthenticate, name="mfa_reauthenticate"),
-    path("factors/download/", views.begin_download, name="staff_download"),
+    path("factors/download/", factors.begin_download, name="staff_download"),
     path("factors/app/", views.EnrolTOTP.as_view(), name="mfa_activate_totp"),
     path("factors/app/remove/", atomic(totp.deactivate_totp), name="mfa_deactivate_totp"),
     path("factors/passkeys/", webauthn.list_webauthn, name="mfa_list_webauthn"),
@@ -35,5 +37,6 @@ urlpatterns = [
     path("company/login/", oidc.sign_in, name="staff_oidc_login"),
     path("company/callback/", oidc.callback, name="staff_oidc_callback"),
     path("company/confirm/", oidc.confirm, name="staff_oidc_confirm"),
-    re_path(r"", views.nothing),
+    # The admin would redirect anonymous visitors to the login.
+    re_path(r"", page_not_found, {"exception": Http404()}),
 ]

@@ -35,7 +35,7 @@ from core import audit
 from core.models import ActorKind, AuditEntry
 from events.models import WebhookEndpoint
 from partners.models import ApiKey, Partner
-from staff.login.reauthentication import require_fresh_factor
+from staff.login.factors import require_fresh_factor
 from staff.models import Staff
 from transactions.models import Document
 from users.models import Status, User

@@ -25,7 +25,7 @@ from backoffice.access import record_access, record_exports, request_id_of
 from backoffice.actions import Act, Action
 from backoffice.exports import downloads, evidence_pack, evidence_packs, lists, person_copy
 from backoffice.exports.lists import FORMATS, HISTORIES, HistoryForm, UserListForm
-from staff.login.reauthentication import FRESH_SECONDS, require_fresh_factor
+from staff.login.factors import FRESH_SECONDS, require_fresh_factor
 from users.models import AccessKind, User
 from users.retention import held
 

@@ -28,7 +28,7 @@ from events.models import EventType, WebhookDelivery, WebhookEndpoint, WebhookSe
 from events.models.webhooks import MAX_URL_LENGTH
 from events.webhooks import deliveries, endpoints
 from partners.models import Partner
-from staff.login.reauthentication import FRESH_SECONDS
+from staff.login.factors import FRESH_SECONDS
 
 MAX_OVERLAP_HOURS = endpoints.MAX_OVERLAP // timedelta(hours=1)
 MAY_CHANGE = "events.change_webhookendpoint"

@@ -14,34 +14,32 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils.html import format_html, format_html_join
-from django.utils.translation import gettext
+from django.utils.html import format_html
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from backoffice.actions import Act, RowAction, show_once
+from backoffice.lists.cells import badge
+from backoffice.lists.filters import ChoiceFilter
 from backoffice.lists.pages import ReadOnlyAdmin
-from backoffice.staff.staff_columns import (
-    StateFilter,
-    last_sign_in,
-    login_name,
-    person,
-    roles,
-    second_factor,
-    sign_in,
-    state,
-)
 from core.refusals import RefusedError
 from staff import access as staff_access
 from staff.access import ADMINISTRATOR, REASON_LENGTH, require_other_administrator
-from staff.accounts import create_invited_staff, second_factors, sign_in_methods
+from staff.accounts import PREFETCHED, StaffState, create_staff, role_names, second_factors, state_of
 from staff.login import invitations
-from staff.login.reauthentication import FRESH_SECONDS, require_fresh_factor
+from staff.login.factors import FRESH_SECONDS, OF_PROVIDER, require_fresh_factor
 from staff.models import Staff
-from staff.roles import DUTIES, ROLES, display_permission, in_words
+from staff.roles import DUTIES, ROLES, in_words
 
 MAY_CHANGE = "staff.change_staff"
+_BADGES = {StaffState.ACTIVE: "good", StaffState.INVITED: "warning"}
+_FACTORS = {
+    Authenticator.Type.WEBAUTHN: _("Passkey"),
+    Authenticator.Type.TOTP: _("Authenticator app"),
+    OF_PROVIDER: pgettext_lazy("sign-in", "Company account"),
+}
 
 
 def role_with_duties(role: str) -> str:
@@ -58,6 +56,7 @@ class InviteForm(forms.Form):
         label=_("Username"),
         max_length=150,
         required=False,
+        empty_value=None,
         help_text=_("Decisions name it for good. If empty: what is before the @ of the address."),
     )
     role = forms.ChoiceField(
@@ -96,13 +95,6 @@ class StaffForm(forms.ModelForm):  # type: ignore[type-arg]
                 raise ValidationError(str(refusal)) from None
         return cleaned
 
-    def clean_email(self) -> str:
-        """Raises ValidationError for an empty address."""
-        email: str = self.cleaned_data["email"]
-        if not email:
-            raise ValidationError(_("An email address is required."))
-        return email
-
 
 # An act on an account, with a reason. The links are above the fields.
 _StaffAction = partial(
@@ -110,6 +102,17 @@ _StaffAction = partial(
 )
 # For a disabled account, only to enable it.
 _ActiveAction = partial(_StaffAction, is_possible=lambda staff: staff.is_active)
+
+
+class StateFilter(ChoiceFilter):
+    """By the state of the account."""
+
+    title, parameter_name = _("state"), "state"
+    options = StaffState.choices
+
+    def matching(self, request: HttpRequest, value: str) -> Q:
+        is_active = value != StaffState.DISABLED
+        return Q(is_active=is_active) & (Q(password_is_one_time=value == StaffState.INVITED) if is_active else Q())
 
 
 @admin.register(Staff)
@@ -121,15 +124,15 @@ class StaffAdmin(ReadOnlyAdmin):
 
     audited_by = "username"
     form = StaffForm
-    list_display = ("username", person, "email", roles, second_factor, sign_in, last_sign_in, state)
+    list_display = ("username", "first_name", "last_name", "email", "roles", "second_factor", "last_login", "state")
     list_filter = (StateFilter, "groups")
     search_fields = ("username",)
     search_help_text = _("A part of a name or an email address.")
     ordering = ("username",)
     fieldsets = (
-        (None, {"fields": (login_name, state, second_factor, sign_in, last_sign_in, "date_joined")}),  # type: ignore[typeddict-item]
+        (None, {"fields": ("username", "state", "second_factor", "last_login", "date_joined")}),
         (_("Personal info"), {"fields": ("first_name", "last_name", "email")}),
-        (_("Access"), {"fields": ("groups", "is_superuser")}),
+        (_("Access"), {"fields": ("groups", "is_superuser", "is_emergency")}),
     )
     editable_fields = ("first_name", "last_name", "email", "groups", "is_superuser")
     addable_fields = ("email",)
@@ -137,26 +140,32 @@ class StaffAdmin(ReadOnlyAdmin):
     actions_detail = ("invite_again", "reset_second_factor", "end_sessions", "disable", "enable")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Staff]:
-        accounts: QuerySet[Staff] = super().get_queryset(request).prefetch_related("groups")
-        return accounts
+        """Without the account of simulated decisions."""
+        accounts: QuerySet[Staff] = super().get_queryset(request).filter(is_staff=True)
+        return accounts.prefetch_related(*PREFETCHED)
+
+    @admin.display(description=_("roles"))
+    def roles(self, staff: Staff) -> str:
+        return ", ".join(map(in_words, role_names(staff))) or "–"
+
+    @admin.display(description=_("second factor"))
+    def second_factor(self, staff: Staff) -> str:
+        factors = second_factors(staff)
+        return ", ".join(str(text) for kind, text in _FACTORS.items() if kind in factors) or str(_("None yet"))
+
+    @admin.display(description=_("state"))
+    def state(self, staff: Staff) -> str:
+        state = state_of(staff)
+        return badge(state.label, _BADGES.get(state, "off"))
 
     def matching(self, request: HttpRequest, term: str) -> Q:
         """Staff are few, so a part is enough."""
         names = ("username", "first_name", "last_name", "email")
         return Q(*((f"{name}__icontains", term) for name in names), _connector=Q.OR)
 
-    def prepare_rows(self, request: HttpRequest, rows: list[Staff]) -> None:
-        """Load the second factors of all rows at once, and how they sign in."""
-        factors, methods = second_factors(rows), sign_in_methods(rows)
-        for row in rows:
-            row.sign_in_method = methods[row.pk]  # type: ignore[attr-defined]  # for the column
-            row.second_factors = factors.get(row.pk, set())  # type: ignore[attr-defined]  # for the column
-
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """A superuser's account is changed by superusers, that of simulated decisions by nobody."""
+        """A superuser's account is changed by superusers."""
         if isinstance(obj, Staff) and obj.is_superuser and not request.user.is_superuser:
-            return False
-        if isinstance(obj, Staff) and obj.username == Staff.SANDBOX:
             return False
         return super().has_change_permission(request, obj)
 
@@ -201,7 +210,7 @@ class StaffAdmin(ReadOnlyAdmin):
     )
     def add_view(self, act: Act) -> HttpResponse:
         """Invite somebody, and show the link once."""
-        return self._show_invitation(act, create_invited_staff(**act.form.cleaned_data))
+        return self._show_invitation(act, create_staff(**act.form.cleaned_data))
 
     @_ActiveAction(
         title=_("New invitation link"),
@@ -308,7 +317,7 @@ class RoleAdmin(ReadOnlyAdmin):
 
     list_display = ("role", "duties", "name")
     ordering = ("name",)
-    fields = ("role", "duties", "name", "allowed")
+    fields = ("role", "duties", "name", "permissions")
 
     @admin.display(description=_("role"))
     def role(self, group: Group) -> str:
@@ -317,8 +326,3 @@ class RoleAdmin(ReadOnlyAdmin):
     @admin.display(description=_("may do"))
     def duties(self, group: Group) -> str:
         return str(DUTIES.get(group.name, "–"))
-
-    @admin.display(description=_("permissions"))
-    def allowed(self, group: Group) -> str:
-        permissions = group.permissions.select_related("content_type").order_by("content_type__app_label", "codename")
-        return format_html_join("", "{}<br>", ((display_permission(one),) for one in permissions))

@@ -18,10 +18,11 @@ from django.utils.translation import gettext as _
 
 from core import encryption
 from staff.login import factors
-from staff.login.lock_out import locked_out, saying_when
 from staff.login.sign_ins import LIMIT, record_refusal
 from staff.models import Staff
 
+# The code of allauth's error after too many attempts.
+LOCKED_OUT = "too_many_login_attempts"
 _FACTOR_STAGE = "allauth.mfa.stages.AuthenticateStage"
 # The request of a login whose second factor the provider has verified has this attribute.
 _HAS_FACTOR = "staff_login_has_factor"
@@ -61,14 +62,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         """Raises ValidationError after too many failed logins (ACCOUNT_RATE_LIMITS)."""
         name = _name(credentials)
-        for action in _WIDE_LIMITS:
-            if not ratelimit.consume(request, action=action, key=name, dry_run=True):
-                record_refusal(request, LIMIT, name)
-                raise locked_out(request, action, name)
-        key = self._get_login_attempts_cache_key(request, **credentials)
         try:
-            with saying_when(request, "login_failed", key):
-                super().pre_authenticate(request, **credentials)
+            if not all(ratelimit.consume(request, action=one, key=name, dry_run=True) for one in _WIDE_LIMITS):
+                raise self.validation_error(LOCKED_OUT)
+            super().pre_authenticate(request, **credentials)
         except ValidationError:
             record_refusal(request, LIMIT, name)
             raise
@@ -92,11 +89,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         A second factor that the provider has verified is this login's.
         """
         by_provider = (kwargs.get("signal_kwargs") or {}).get("sociallogin")
-        is_allowed = is_active_staff(user) and (by_provider is not None or may_use_password(user))
-        if is_allowed and by_provider is not None and by_provider.has_second_factor:
-            factors.record_of_provider(request, user)
-            setattr(request, _HAS_FACTOR, True)
-        if is_allowed:
+        if is_active_staff(user) and (by_provider is not None or may_use_password(user)):
+            if by_provider is not None and by_provider.has_second_factor:
+                factors.record(request, user, factors.OF_PROVIDER)
+                setattr(request, _HAS_FACTOR, True)
             return None
         record_refusal(request, "passwordLogin" if is_active_staff(user) else "account", user.get_username())
         request.session.flush()
@@ -118,9 +114,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     @transaction.atomic
     def set_password(self, user: Staff, password: str) -> None:
         """Store a password that the person has chosen."""
-        user.set_password(password)
-        user.password_is_one_time = False
-        user.save(update_fields=["password", "password_is_one_time"])
+        user.change_password(password, is_one_time=False)
 
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
         """The back office."""
@@ -143,10 +137,6 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
 
 class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
     """Second factors: their secrets are encrypted, and the last one cannot be removed."""
-
-    def get_totp_label(self, user: AbstractBaseUser) -> str:
-        """The name of the account in an authenticator app."""
-        return user.get_username()
 
     def get_totp_issuer(self) -> str:
         """The service and its host, so that an app tells production from staging. A colon would end the issuer."""

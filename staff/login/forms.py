@@ -14,19 +14,17 @@ from allauth.mfa.webauthn import forms as webauthn
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
 
-from staff.login import lock_out
-from staff.login.allauth_internals import factors_key
+from staff.login.adapters import LOCKED_OUT
 from staff.login.sign_ins import LIMIT, record_refusal
 
 
 @contextmanager
 def _recording(user: Any, cause: str) -> Iterator[None]:
-    """Record a refused factor, and say for how long factors are refused after too many. cause: of REFUSALS."""
+    """Record a refused factor. cause: of REFUSALS."""
     try:
-        with lock_out.saying_when(context.request, "login_failed", factors_key(user)):
-            yield
+        yield
     except ValidationError as error:
-        record_refusal(context.request, LIMIT if error.code == lock_out.CODE else cause, user.get_username())
+        record_refusal(context.request, LIMIT if error.code == LOCKED_OUT else cause, user.get_username())
         raise
 
 
@@ -83,11 +81,3 @@ class AuthenticatePasskeyForm(_RecordedPasskey, webauthn.AuthenticateWebAuthnFor
 
 class ReauthenticatePasskeyForm(_RecordedPasskey, webauthn.ReauthenticateWebAuthnForm):  # type: ignore[misc]
     """The passkey of a later verification."""
-
-
-class AddPasskeyForm(webauthn.AddWebAuthnForm):  # type: ignore[misc]
-    """A passkey or security key; by default one that logs in without a password."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("initial", {}).setdefault("passwordless", True)
-        super().__init__(*args, **kwargs)

@@ -5,7 +5,6 @@ from typing import Any
 
 from allauth.account import views as account
 from allauth.account.forms import SetPasswordForm
-from allauth.account.utils import get_next_redirect_url
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.views import ActivateTOTPView
@@ -13,25 +12,19 @@ from allauth.mfa.webauthn.views import AddWebAuthnView, RemoveWebAuthnView
 from django.contrib import messages
 from django.contrib.auth import login
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 
 from core import audit
 from core.database.history_context import set_context
-from staff.login import factors, invitations, reauthentication, sign_ins
+from staff.login import factors, invitations, sign_ins
 from staff.login.middleware import UNSEEN_CODES
 from staff.models import Staff
-
-
-def nothing(_request: HttpRequest) -> HttpResponse:
-    """Raise Http404, where the admin would redirect anonymous visitors to the login."""
-    raise Http404
 
 
 def change_password(request: HttpRequest) -> HttpResponseBase:
@@ -70,16 +63,6 @@ def accept_invitation(request: HttpRequest) -> HttpResponse:
     return redirect("admin:index")
 
 
-@never_cache
-@require_safe
-def begin_download(request: HttpRequest) -> HttpResponse:
-    """Start the download that waited for a fresh factor, once, and lead back."""
-    path, values = reauthentication.take_download(request) or ("", QueryDict())
-    fields = [(name, value) for name, several in values.lists() for value in several]
-    context = {"path": path, "fields": fields, "back": get_next_redirect_url(request) or reverse("admin:index")}
-    return render(request, "account/download.html", context)
-
-
 class _EnrolView:
     """Counts enrolment as verification, and leads to the recovery codes where there are new ones."""
 
@@ -90,7 +73,7 @@ class _EnrolView:
     def form_valid(self, form: Any) -> HttpResponse:
         """Enrol the factor."""
         response: HttpResponse = super().form_valid(form)  # type: ignore[misc]
-        factors.record_enrolment(self.request, self.kind)
+        factors.record(self.request, self.request.user, self.kind.value)
         if self.did_generate_recovery_codes:
             self.request.session[UNSEEN_CODES] = True
         return response

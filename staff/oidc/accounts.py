@@ -4,6 +4,7 @@ What the directory does is written by the actor `oidc`, who is no staff account:
 decisions of two people.
 """
 
+import string
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,13 +17,14 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 
 from core import audit
-from staff.accounts import StaffState, create_invited_staff, role_names, staff_with_address, state_of, username_of
+from staff.accounts import StaffState, create_staff, role_names, state_of, username_of
 from staff.login.sign_ins import ACCOUNT_FOUND, ACCOUNT_MADE, ROLES_SET
-from staff.models import Staff
+from staff.models import ADDRESS_IN_LOWER_CASE, Staff
 
 ACTOR = "oidc"
 # The table's columns of first and last names are so long.
 NAME_LENGTH = 150
+_LOWER_CASE = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 # Providers that write a boolean as a text.
 _TRUE = (True, "true", "1")
 
@@ -52,7 +54,9 @@ def account_of(request: HttpRequest, login: SocialLogin) -> Staff:
         _set_roles(staff, roles)
         if not roles:
             raise SignInRefusedError("no role", staff.get_username())
-    _accept_invitation(staff)
+    if staff.password_is_one_time:
+        # A link that was made for the account is of no use any more, nor is a password for one time.
+        staff.change_password(None, is_one_time=False)
     return staff
 
 
@@ -69,7 +73,7 @@ def _roles(claims: Mapping[str, Any]) -> set[str]:
 def _first_time(request: HttpRequest, login: SocialLogin, roles: set[str] | None) -> Staff:
     """Return the invited account with the person's verified address, or a new one."""
     email = _verified_address(login.id_token, login.userinfo)
-    known = staff_with_address(email, lock=True)
+    known = _with_address(email)
     if known is None and not roles:
         raise SignInRefusedError("unknown person")
     if known is not None and (state_of(known) != StaffState.INVITED or known.is_emergency):
@@ -96,6 +100,16 @@ def _first_time(request: HttpRequest, login: SocialLogin, roles: set[str] | None
     return staff
 
 
+def _with_address(email: str) -> Staff | None:
+    """Return the account of an address, locked. Addresses are one where they differ in ASCII letters' case alone.
+
+    SQL's and Unicode's cases would find `mike@…` for an address of somebody else with a dotless i.
+    """
+    folded, accounts = email.translate(_LOWER_CASE), Staff.objects.select_for_update(no_key=True)
+    found = accounts.alias(folded=ADDRESS_IN_LOWER_CASE).filter(folded=folded).first()
+    return found if found is not None and found.email.translate(_LOWER_CASE) == folded else None
+
+
 def _verified_address(*documents: Mapping[str, Any]) -> str:
     """Return the address of the first document that has one, where that document says that it is verified.
 
@@ -118,7 +132,7 @@ def _make(email: str, person: Staff, role: str) -> Staff:
     name = username_of(email.partition("@")[0])
     if Staff.objects.filter(username__iexact=name).exists() or name.lower() == Staff.SANDBOX:
         name = username_of(email)
-    staff = create_invited_staff(username=name, email=email, role=role)
+    staff = create_staff(username=name, email=email, role=role)
     # allauth has taken the names from the claims, as they are.
     staff.first_name, staff.last_name = (
         "".join(filter(str.isprintable, name))[:NAME_LENGTH] for name in (person.first_name, person.last_name)
@@ -134,11 +148,3 @@ def _set_roles(staff: Staff, roles: set[str]) -> None:
             staff.save(update_fields=["is_superuser"])
         staff.groups.set(Group.objects.filter(name__in=roles))
         audit.record(ROLES_SET, object=staff.get_username(), detail={"roles": ", ".join(sorted(roles)) or "–"})
-
-
-def _accept_invitation(staff: Staff) -> None:
-    """A link that was made for the account is of no use any more, nor is a password for one time."""
-    if staff.password_is_one_time:
-        staff.set_unusable_password()
-        staff.password_is_one_time = False
-        staff.save(update_fields=["password", "password_is_one_time"])

@@ -17,10 +17,13 @@ from allauth.socialaccount.providers.oauth2.client import OAuth2Error
 from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
 from django.conf import settings
+from django.core.checks import Error
 from django.core.exceptions import ImproperlyConfigured
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.urls import reverse
 from requests import RequestException
+
+from partners.checks import Found, installation_check
 
 _ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 _USERINFO = "userinfo_endpoint"
@@ -137,6 +140,9 @@ class Provider(OpenIDConnectProvider):  # type: ignore[misc]
     oauth2_adapter_class = OIDCAdapter
 
     def __init__(self, request: HttpRequest) -> None:
+        """Raises Http404 where the settings name none."""
+        if not settings.STAFF_OIDC_ISSUER:
+            raise Http404
         app = SocialApp(
             provider=self.id,
             provider_id=settings.STAFF_OIDC_ISSUER,
@@ -165,3 +171,17 @@ class Provider(OpenIDConnectProvider):  # type: ignore[misc]
         claim = settings.STAFF_OIDC_ROLES_CLAIM
         is_offered = settings.STAFF_OIDC_ROLES and claim in self._adapter.openid_config.get("scopes_supported", ())
         return [*scopes, claim] if is_offered else scopes
+
+
+@installation_check
+def check_provider() -> Found:
+    """Whether the company's provider answers with its discovery document."""
+    if not settings.STAFF_OIDC_ISSUER:
+        return
+    request = HttpRequest()
+    try:
+        _ = Provider(request).get_oauth2_adapter(request).openid_config
+    except (OAuth2Error, RequestException) as error:
+        text = f"The discovery document of STAFF_OIDC_ISSUER cannot be read ({type(error).__name__})."
+        hint = "Check the issuer, and the way out to it; see docs/operations.md, “The company's provider is away”."
+        yield Error(text, hint=hint, id="psi.E032")

@@ -20,7 +20,7 @@ from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from pytest_django import Settings
 
-from staff.login.allauth_internals import record_factor
+from staff.login import factors
 from staff.models import Staff
 from tests import factories
 from tests.browser.cases import client, empty_queue, register  # noqa: F401
@@ -161,8 +161,7 @@ def new_session(person: Staff) -> str:
     signed_in.force_login(person)
     request = HttpRequest()
     request.user, request.session = person, signed_in.session
-    record_factor(request, person, "password", username=person.username)
-    record_factor(request, person, "mfa", type="totp")
+    factors.record(request, person, "totp")
     request.session.save()
     assert request.session.session_key
     return request.session.session_key

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 
 from core.database import serving_role
 from partners.models import ApiKey, Partner
-from staff.login.reauthentication import FRESH_SECONDS
+from staff.login.factors import FRESH_SECONDS
 from staff.models import Staff
 from tests import factories
 from tests.browser.cases import Register, open_decision, transport_to

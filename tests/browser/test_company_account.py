@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
-from staff.accounts import create_invited_staff
+from staff.accounts import create_staff
 from tests import factories
 from tests.browser.cases import Register
 from tests.browser.test_backoffice import grow_stale
@@ -49,7 +49,7 @@ def test_from_the_login_page_to_a_case_and_to_the_approval_of_a_proposal(
     provider, service = company
     user = register(firstName="Grace")
     name = f"ada-{user.pk.hex[:8]}"
-    staff = create_invited_staff(username=name, email=f"{name}@example.com", role="reviewer")
+    staff = create_staff(username=name, email=f"{name}@example.com", role="reviewer")
     person = {"sub": name, "email": staff.email, "email_verified": True, "amr": ["mfa"]}
     provider.say(person=person, page=True)
     with no_rules_left():

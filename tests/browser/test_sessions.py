@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.conf import settings
 from playwright.sync_api import Page, expect
 
-from staff.login import sessions
+from staff.access import end_all_sessions
 from staff.models import Staff
 from tests.browser.cases import Register, open_decision
 from tests.browser.conftest import PASSWORD, give_password
@@ -38,14 +38,14 @@ def test_a_link_in_a_mail_or_chat_opens_the_case_for_one_who_is_signed_in(
 ) -> None:
     user = register(firstName="Grace")
     login(page, "reviewer", by_forms=True)
-    strict = [one for one in page.context.cookies() if one.get("name") == settings.CSRF_COOKIE_NAME]
+    before = [one for one in page.context.cookies() if one.get("name") == settings.CSRF_COOKIE_NAME]
     page.goto("about:blank")
     page.set_content(f'<a href="{server_url}{case_of(user)}">The case</a>')
     page.get_by_role("link").click()
     expect(page.get_by_role("heading", name="Grace Byron", level=2)).to_be_visible()
     # The forms of other tabs stay valid.
     now = [one for one in page.context.cookies() if one.get("name") == settings.CSRF_COOKIE_NAME]
-    assert [one.get("value") for one in now] == [one.get("value") for one in strict]
+    assert [one.get("value") for one in now] == [one.get("value") for one in before]
 
 
 def test_a_note_survives_a_session_that_ends_until_the_server_took_it(
@@ -56,7 +56,7 @@ def test_a_note_survives_a_session_that_ends_until_the_server_took_it(
     dialog = open_decision(page, "Reject")
     dialog.get_by_label("Other").check()
     dialog.get_by_role("textbox").fill(NOTE)
-    sessions.end_all(staff.pk)
+    end_all_sessions(staff)
     dialog.get_by_role("button", name="Reject, stay here").click()
     sign_in_again(page, staff)
     page.wait_for_url(f"**{case_of(user)}")
@@ -75,7 +75,7 @@ def test_a_message_to_the_partner_survives_its_preview(page: Page, login: Login,
     dialog.get_by_label("Message, in English").fill("Please send the passport again.")
     dialog.get_by_role("radio").first.check()
     dialog.get_by_role("button", name="See what the partner will read").click()
-    sessions.end_all(staff.pk)
+    end_all_sessions(staff)
     page.get_by_role("dialog").get_by_role("button", name="Send, stay here").click()
     sign_in_again(page, staff)
     page.wait_for_url(f"**{case_of(user)}")
@@ -91,7 +91,7 @@ def test_what_was_typed_is_gone_with_the_sign_out_and_shown_to_nobody_else(
     page.get_by_text("Add a note").click()
     page.get_by_label("Note without a decision").fill(NOTE)
     assert len(kept(page)) == 1
-    sessions.end_all(staff.pk)
+    end_all_sessions(staff)
     login(page, "reviewer", path=case_of(user), by_forms=True)
     page.get_by_text("Add a note").click()
     expect(page.get_by_label("Note without a decision")).to_have_value("")

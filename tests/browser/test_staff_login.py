@@ -5,6 +5,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
+from staff import accounts
 from staff.accounts import create_staff
 from staff.models import Staff
 from tests.browser.conftest import give_password
@@ -16,7 +17,8 @@ NEW_PASSWORD = "a password of my very own"
 def new_person(role: str = "reviewer") -> tuple[Staff, str]:
     """Somebody who has never been here, with a password for one time."""
     number = Staff.objects.count()
-    return create_staff(username=f"newcomer-{number}", email=f"newcomer-{number}@example.com", role=role)
+    staff = create_staff(username=f"newcomer-{number}", email=f"newcomer-{number}@example.com", role=role)
+    return staff, accounts.give_password(staff)
 
 
 def arrive(page: Page, staff: Staff, password: str) -> None:

@@ -20,7 +20,7 @@ from pytest_django import Settings
 
 from core.models import AuditEntry
 from staff.access import disable, invite_again
-from staff.accounts import create_invited_staff, role_names
+from staff.accounts import create_staff, role_names
 from staff.models import Staff
 from tests import factories
 from tests.staff.login.test_login import PASSKEY, PASSWORD, age, enrolled, inside, log_in
@@ -73,7 +73,7 @@ def roles(settings: Settings) -> None:
 @pytest.fixture
 def ada() -> Staff:
     """An invited account."""
-    return create_invited_staff(username="ada", email="Ada@example.com", role="reviewer")
+    return create_staff(username="ada", email="Ada@example.com", role="reviewer")
 
 
 def back(company: OidcProvider, client: Client, **query: str) -> str:
@@ -176,7 +176,7 @@ def test_entra_says_otherwise_that_an_address_is_verified(
     ],
 )
 def test_an_address_that_looks_alike_is_another(company: OidcProvider, address: str) -> None:
-    mike = create_invited_staff(username="mike", email="Mike@corp.example", role="administrator")
+    mike = create_staff(username="mike", email="Mike@corp.example", role="administrator")
     company.say(person=ADA | {"email": address})
     assert refusal(sign_in(company)[1]) in {"unknown person", "no address"}
     company.say(person=ADA | {"email": "MIKE@CORP.example"})
@@ -277,7 +277,7 @@ def test_who_signs_in_by_the_provider_has_a_second_factor(company: OidcProvider,
 
 
 def test_a_name_that_is_taken_is_replaced_by_the_address(company: OidcProvider, roles: None) -> None:
-    create_invited_staff(username="Ada", email="other@example.com", role="viewer")
+    create_staff(username="Ada", email="other@example.com", role="viewer")
     company.say(person=COMPLIANCE)
     sign_in(company)
     assert Staff.objects.get(email="ada@example.com").username == "ada@example.com"

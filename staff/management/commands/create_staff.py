@@ -2,7 +2,7 @@ from django.conf import settings
 
 from core.management.arguments import Argument, OneOf
 from core.management.base import Outcome, ServiceCommand
-from staff.accounts import create_invited_staff, create_staff
+from staff.accounts import create_staff, give_password
 from staff.login import invitations
 from staff.roles import ROLES
 
@@ -26,15 +26,14 @@ class Command(ServiceCommand):
     )
 
     def perform(self, *, username: str, email: str, role: str | None, **_emergency: bool) -> Outcome:
+        staff = create_staff(username=username, email=email, role=role)
         if role is not None and not settings.STAFF_PASSWORD_LOGIN:
-            staff = create_invited_staff(username=username, email=email, role=role)
             line = f"Staff account {staff.username} was created with the role {role}: its owner signs in with"
             return Outcome(
                 {"username": staff.username, "password": None, "role": role, "invitationUrl": None},
                 f"{line} {settings.STAFF_OIDC_NAME}, by the address {staff.email}.",
             )
-        staff, password = create_staff(username=username, email=email, role=role)
-        role, url = role or "superuser", invitations.public_link(staff)
+        password, role, url = give_password(staff), role or "superuser", invitations.public_link(staff)
         return Outcome(
             {"username": staff.username, "password": password, "role": role, "invitationUrl": url},
             [

@@ -21,7 +21,6 @@ from django.test import Client
 from pytest_django import Settings
 
 from core.models import AuditEntry
-from staff.login import allauth_internals
 from staff.models import Staff
 from tests import factories
 from tests.support import staff as staff_support
@@ -210,9 +209,7 @@ def test_an_account_has_so_many_wrong_passwords_an_hour_from_all_addresses(
     staff = enrolled()
     for number in range(7):
         assert not is_refused(log_in(staff, password="wrong", client=client_at(f"198.51.100.{number}"))[1])
-    refused = log_in(staff, client=client_at("203.0.113.1"))[1]
-    assert is_refused(refused)
-    assert 3500 <= int(refused.headers["Retry-After"]) <= 3600
+    assert is_refused(log_in(staff, client=client_at("203.0.113.1"))[1])
     assert not is_refused(log_in(enrolled(), client=client_at("203.0.113.1"))[1])
 
 
@@ -220,33 +217,28 @@ def test_an_account_has_so_many_wrong_passwords_an_hour_from_all_addresses(
 def clock(monkeypatch: pytest.MonkeyPatch) -> Mock:
     """The clock of allauth's limits."""
     now = Mock(return_value=time.time())
-    for module in (ratelimit, allauth_internals):
-        monkeypatch.setattr(module, "time", SimpleNamespace(time=now, monotonic=time.monotonic, sleep=time.sleep))
+    monkeypatch.setattr(ratelimit, "time", SimpleNamespace(time=now, monotonic=time.monotonic, sleep=time.sleep))
     return now
 
 
-def test_a_lock_out_says_for_how_long_and_ends_then(clock: Mock) -> None:
+def test_a_lock_out_ends_five_minutes_after_the_first_wrong_password(clock: Mock) -> None:
     staff = enrolled()
     for _number in range(5):
         log_in(staff, password="wrong")
         clock.return_value += 20
-    response = log_in(staff)[1]
-    assert response.status_code == 429
-    assert response.headers["Retry-After"] == "200"
-    assert "Try again in 4 minutes." in response.content.decode()
-    clock.return_value += 200
+    clock.return_value += 199
+    assert is_refused(log_in(staff)[1])
+    clock.return_value += 1
     assert log_in(staff)[1].headers["Location"] == CODE
 
 
-def test_more_posts_than_a_minute_allows_get_a_page_that_says_for_how_long(
-    limited: Callable[[str, int], None],
-) -> None:
+def test_more_posts_than_a_minute_allows_get_a_page_that_says_so(limited: Callable[[str, int], None]) -> None:
     limited("login", 5)
     client = client_at("198.51.100.1")
     for _number in range(5):
         assert client.post(LOGIN, {}).status_code == 200
     response = client.post(LOGIN, {})
-    assert (response.status_code, response.headers["Retry-After"]) == (429, "60")
+    assert response.status_code == 429
     assert "Wait a minute" in response.content.decode()
 
 
@@ -282,10 +274,8 @@ def test_five_wrong_codes_close_an_account_from_any_address() -> None:
         client.post(CODE, {"code": "000000"})
     client, _ = log_in(staff)
     for factor in ({"code": totp_code()}, {"credential": json.dumps(PASSKEY)}):
-        refused = client.post(CODE, factor)
-        assert refused.status_code == 429
-        assert 1 <= int(refused.headers["Retry-After"]) <= 300
-    assert is_refused(client.post(CODE, {"code": totp_code()}))
+        assert is_refused(client.post(CODE, factor))
+    assert where_to(client) == "/admin/login/"
 
 
 def test_a_failed_login_is_a_line_in_the_log_without_what_was_typed(caplog: pytest.LogCaptureFixture) -> None:

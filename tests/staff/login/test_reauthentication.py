@@ -6,12 +6,13 @@ from urllib.parse import unquote
 
 import pytest
 from django.contrib.auth.models import Group
+from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
 from partners.models import ApiKey, Partner
-from staff.login.reauthentication import FRESH_SECONDS
+from staff.login.factors import FRESH_SECONDS
 from tests.staff.login.test_login import FACTORS, age, enrolled, inside, where_to
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.client import Response
@@ -136,6 +137,25 @@ def test_what_waits_is_not_done_once_the_person_went_elsewhere(partner: Partner)
     issue(client, partner)
     response = client.post(CONFIRM, {"code": totp_code(periods=1), "next": "/admin/"})
     assert response.headers["Location"] == "/admin/"
+    assert not ApiKey.objects.exists()
+
+
+def test_what_waited_is_done_once(partner: Partner) -> None:
+    client = inside(enrolled())
+    grow_stale(client)
+    asked = issue(client, partner)
+    confirm(client, asked)
+    cache.clear()
+    confirm(client, asked)
+    assert ApiKey.objects.count() == 1
+
+
+def test_what_waits_is_not_done_once_something_else_has_asked(partner: Partner) -> None:
+    client = inside(enrolled())
+    grow_stale(client)
+    asked = issue(client, partner)
+    client.get(f"{FACTORS}recovery-codes/new/")
+    confirm(client, asked)
     assert not ApiKey.objects.exists()
 
 

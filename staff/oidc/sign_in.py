@@ -1,45 +1,91 @@
-"""allauth's hooks of a sign-in with the company's account: who gets in, and the one page of refusals."""
+"""The way to the company's provider and back: allauth's hooks of it, who gets in, and the one page of refusals.
 
+Both ways are GETs: the page's policy lets no form lead to another site.
+"""
+
+import secrets
 import time
 from http import HTTPStatus
 from typing import Any
 
-import structlog
+from allauth.account.utils import get_next_redirect_url
+from allauth.core import ratelimit
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialLogin
+from allauth.socialaccount.providers.base.constants import AuthProcess
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
 from django.conf import settings
-from django.core.cache import cache
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+from requests import RequestException
 
-from core import audit
 from core.database.history_context import set_context
-from staff.login import factors, sign_ins
-from staff.login.sign_ins import LOCK_OUT_SECONDS, client_address
+from staff.login import factors
+from staff.login.sign_ins import CONFIRMATION, DIRECTORY, PROVIDER, record_refusal
 from staff.oidc import accounts
-from staff.oidc.provider import CLOCK_SECONDS, Provider, ProviderError
-
-log = structlog.get_logger("staff.login")
+from staff.oidc.provider import CLOCK_SECONDS, OIDCAdapter, Provider, ProviderError
 
 # The request has this attribute once the provider has confirmed the person of the session again.
-CONFIRMED = "staff_oidc_confirmed"
-
-# The outcome of a refusal, by the metric's cause.
-PROVIDER, DIRECTORY, CONFIRMATION = "provider", "directory", "confirmation"
-_REFUSALS = {
-    PROVIDER: sign_ins.PROVIDER_REFUSED,
-    DIRECTORY: sign_ins.DIRECTORY_REFUSED,
-    CONFIRMATION: sign_ins.CONFIRMATION_REFUSED,
-}
+_CONFIRMED = "staff_oidc_confirmed"
 _TEXTS = {
     PROVIDER: _("The provider did not answer, or its answer could not be verified. Try again in a minute."),
     DIRECTORY: _("Your account there has no access to the back office. Ask an administrator."),
     CONFIRMATION: _("It was not you, or there was no second factor. Nothing was done."),
 }
+
+
+@never_cache
+@require_GET
+def sign_in(request: HttpRequest) -> HttpResponseBase:
+    """Lead to the provider; where somebody is signed in, to confirm that they are still there.
+
+    A sign-in counts here, once: the provider's answer is taken only with the state of a request to this view.
+    """
+    refused: HttpResponse | None = ratelimit.consume_or_429(request, action="provider", limit_get=True)
+    if refused is not None:
+        return refused
+    is_fresh = request.user.is_authenticated
+    data = {"nonce": secrets.token_urlsafe(16), "fresh": is_fresh, "at": int(time.time())}
+    params = {"nonce": data["nonce"]} | ({"prompt": "login", "max_age": "0"} if is_fresh else {})
+    try:
+        response: HttpResponse = Provider(request).redirect(
+            request,
+            # allauth's login would end the session first.
+            AuthProcess.REDIRECT if is_fresh else AuthProcess.LOGIN,
+            next_url=get_next_redirect_url(request),
+            data=data,
+            auth_params=params,
+        )
+    except (OAuth2Error, RequestException) as error:
+        return _refuse_provider(request, error)
+    return response
+
+
+@never_cache
+@require_GET
+def callback(request: HttpRequest) -> HttpResponseBase:
+    """Take the provider's answer. What waited for a fresh sign-in is executed now."""
+    view = OAuth2CallbackView.adapter_view(OIDCAdapter(request, settings.STAFF_OIDC_ISSUER))
+    response: HttpResponse = view(request)
+    if getattr(request, _CONFIRMED, False) and (kept := factors.take_kept(request)):
+        return factors.resume(request, kept, response.headers["Location"])
+    return response
+
+
+@never_cache
+@require_GET
+def confirm(request: HttpRequest) -> HttpResponse:
+    """Say why the provider is asked again: what follows leaves the site."""
+    context = {"provider": settings.STAFF_OIDC_NAME, "next": get_next_redirect_url(request) or ""}
+    return render(request, "account/oidc_confirm.html", context)
 
 
 class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
@@ -49,15 +95,11 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         """The one that the settings name."""
         return Provider(request)
 
-    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
-        """False: `pre_social_login` makes the accounts."""
-        return False
-
     def on_authentication_error(
         self, request: HttpRequest, provider: Provider, error: Any = None, exception: Any = None, **_context: Any
     ) -> None:
         """Show the one page for whatever is wrong with the provider's answer, or with the browser's."""
-        raise ImmediateHttpResponse(refuse_provider(request, exception or error))
+        raise ImmediateHttpResponse(_refuse_provider(request, exception or error))
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Find or make the account of somebody whom the provider has verified, or refuse them."""
@@ -65,7 +107,7 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         try:
             _verify(started, sociallogin.id_token)
         except ProviderError as error:
-            raise ImmediateHttpResponse(refuse_provider(request, error)) from error
+            raise ImmediateHttpResponse(_refuse_provider(request, error)) from error
         has_factor = _has_second_factor(sociallogin.id_token)
         # Confirming makes no account, whatever person signed in there.
         if started["fresh"] and not (sociallogin.is_existing and sociallogin.user == request.user and has_factor):
@@ -81,8 +123,8 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
         if refused is not None:
             raise ImmediateHttpResponse(_refuse(request, DIRECTORY, refused.cause, refused.username))
         if started["fresh"]:
-            factors.record_of_provider(request, staff)
-            setattr(request, CONFIRMED, True)
+            factors.record(request, staff, factors.OF_PROVIDER)
+            setattr(request, _CONFIRMED, True)
         else:
             sociallogin.has_second_factor = has_factor
 
@@ -104,13 +146,11 @@ def _verify(started: dict[str, Any], id_token: dict[str, Any]) -> None:
 def _has_second_factor(id_token: dict[str, Any]) -> bool:
     """Whether the provider says by `amr` or `acr` that it verified a second factor."""
     methods = id_token.get("amr")
-    said = {
-        one for one in [*(methods if isinstance(methods, list) else []), id_token.get("acr")] if isinstance(one, str)
-    }
-    return bool(said.intersection(settings.STAFF_OIDC_MFA_VALUES))
+    said = [*(methods if isinstance(methods, list) else []), id_token.get("acr")]
+    return any(one in settings.STAFF_OIDC_MFA_VALUES for one in said)
 
 
-def refuse_provider(request: HttpRequest, error: Any) -> HttpResponse:
+def _refuse_provider(request: HttpRequest, error: Any) -> HttpResponse:
     """Return the page for a provider that is away, or whose answer is wrong. The log has the kind of the error."""
     cause = str(error) if isinstance(error, ProviderError | str) else type(error).__name__
     because = getattr(error, "__cause__", None)
@@ -118,15 +158,8 @@ def refuse_provider(request: HttpRequest, error: Any) -> HttpResponse:
 
 
 def _refuse(request: HttpRequest, kind: str, cause: str, username: str = "") -> HttpResponse:
-    from partners.monitoring import metrics  # noqa: PLC0415 - slow to start, and no command needs it
-
-    log.warning("staff login failed", cause=kind, detail=cause)
-    metrics.failed_logins.labels(kind).inc()
-    address = client_address(request)
-    # Anybody can ask for these without an account.
-    if kind != PROVIDER or cache.add(f"oidc-refused:{address}", "1", LOCK_OUT_SECONDS):
-        with transaction.atomic():
-            _act_as_directory(request)
-            audit.record(_REFUSALS[kind], object=username, detail={"cause": cause, "address": address or None})
+    with transaction.atomic():
+        _act_as_directory(request)
+        record_refusal(request, kind, username, detail=cause)
     context = {"provider": settings.STAFF_OIDC_NAME, "text": _TEXTS[kind]}
     return render(request, "account/oidc_refused.html", context, status=HTTPStatus.FORBIDDEN)
