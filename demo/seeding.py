@@ -209,5 +209,5 @@ def _publish_documents(user: User) -> None:
     at = user.created_at + (timezone.now() - user.created_at) * 0.9
     for kind in DocumentType:
         text = (kind.value, f"For {user.external_id}: a demo document, not a real one.", "", *converted)
-        file, title = io.BytesIO(pdf(text)), str(kind.label)
-        publish(user=user, kind=kind, title=title, content_type="application/pdf", created_at=at, source=file)
+        content, title = pdf(text), str(kind.label)
+        publish(user=user, kind=kind, title=title, content_type="application/pdf", created_at=at, content=content)

@@ -1,6 +1,5 @@
 """Conversions and documents that sandbox partners simulate, by the rules of imports: contract, section 11."""
 
-import io
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,8 +10,6 @@ from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 from django.http import HttpResponse
 from orjson import Fragment
-from rest_framework import serializers
-from rest_framework.fields import empty
 
 from core.database.query import wire_time
 from core.formats.rfc_3339 import format_timestamp
@@ -36,37 +33,23 @@ OTHER_CONTENT = "A conversion with this conversionId and other content exists."
 MAX_ITEMS = 100
 
 
-class LineField(RuleField):
-    """A value under the rule of an import's line (transactions/imports.py)."""
-
-    def run_validation(self, data: Any = empty) -> Any:
-        """Apply the rule to null too; DRF would not."""
-        if data is empty:
-            return super().run_validation(data)
-        try:
-            return self.rule(data)
-        except imports.LineError as error:
-            message = f"{error.problem[:1].upper()}{error.problem[1:]}."
-            raise serializers.ValidationError(message, error.code) from None
-
-
 class SimulatedMoneySerializer(StrictSerializer[Any]):
     """An amount in a currency, to be recorded."""
 
-    not_an_object = f"M{imports.NOT_A_SIDE[1:]}."
+    not_an_object = imports.NOT_A_SIDE
 
-    currency = LineField(imports.text_rule(imports.CURRENCY))
-    amount = LineField(imports.text_rule(imports.DECIMAL))
+    currency = RuleField(imports.currency)
+    amount = RuleField(imports.decimal)
 
 
 class SimulatedConversionSerializer(StrictSerializer[Any]):
     """A conversion to be recorded."""
 
-    conversionId = LineField(imports.text_rule(imports.CONVERSION_ID), required=False)
-    createdAt = LineField(imports.created_at_of, required=False)
+    conversionId = RuleField(imports.conversion_id, required=False)
+    createdAt = RuleField(imports.created_at, required=False)
     from_ = SimulatedMoneySerializer(error_messages={"null": SimulatedMoneySerializer.not_an_object})
     to = SimulatedMoneySerializer(error_messages={"null": SimulatedMoneySerializer.not_an_object})
-    rate = LineField(imports.rate_of)
+    rate = RuleField(imports.rate)
 
     def get_fields(self) -> dict[str, Any]:
         """The declared fields, `from_` under its name on the wire."""
@@ -99,7 +82,7 @@ def simulate_conversions(*, user: User, slug: str, items: Sequence[Mapping[str, 
     """
     if not user.is_sandbox:
         raise ValueError("Conversions of real users are not simulated.")
-    rows, ids = list[imports.Row](), list[str]()
+    rows, ids = dict[int, imports.Row](), list[str]()
     now = format_timestamp(datetime.now(UTC))
     # Sent again without a time, a conversion is the same: of simultaneous requests, the later ones wait and find it.
     untimed = [item["conversionId"] for item in items if "conversionId" in item and "createdAt" not in item]
@@ -111,8 +94,7 @@ def simulate_conversions(*, user: User, slug: str, items: Sequence[Mapping[str, 
         created_at = item["createdAt"].isoformat() if "createdAt" in item else times.get(conversion_id, now)
         times.setdefault(conversion_id, created_at)
         sides = [item[side][part] for side in ("from", "to") for part in ("currency", "amount")]
-        head = (str(index), slug, user.external_id, conversion_id, created_at, "conversion")
-        rows.append((*head, *sides, item["rate"]))
+        rows[index] = (slug, user.external_id, conversion_id, created_at, "conversion", *sides, item["rate"])
         ids.append(conversion_id)
     _, other = imports.store(rows, statement_seconds=STATEMENT_SECONDS, lock_seconds=LOCK_SECONDS)
     if other:
@@ -156,7 +138,7 @@ class SimulatedDocuments(SandboxUserView):
                     body = self.validated()
                     document = publish(
                         user=user,
-                        source=io.BytesIO(pdf(("SAMPLE", "", "A document of the sandbox, not a real one."))),
+                        content=pdf(("SAMPLE", "", "A document of the sandbox, not a real one.")),
                         kind=body["type"],
                         title=body["title"],
                         content_type="application/pdf",

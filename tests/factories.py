@@ -1,6 +1,5 @@
 """Factories of each model, by the service's own functions where it has one, and of the bodies that partners send."""
 
-import io
 import secrets
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
@@ -325,7 +324,7 @@ class DocumentFactory(factory.django.DjangoModelFactory[Document]):
         if content is None:
             return Document.objects.create(**fields)
         named = {name: fields[name] for name in ("user", "title", "content_type", "created_at")}
-        return publish(source=io.BytesIO(content), kind=fields["type"], **named)
+        return publish(content=content, kind=fields["type"], **named)
 
 
 def user_body(**fields: Any) -> dict[str, Any]:

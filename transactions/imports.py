@@ -7,10 +7,9 @@ identical, and rejected otherwise.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
@@ -26,51 +25,20 @@ from users.profile.field_rules import external_id
 MAX_LINE_BYTES = 64 * 1024
 # How far a createdAt may be ahead of this machine's clock.
 MAX_AHEAD = timedelta(minutes=5)
-NOT_A_SIDE = "must be an object of currency and amount"
+NOT_A_SIDE = "Must be an object of currency and amount."
 NOT_JSON = "not a JSON object in UTF-8"
+DECIMAL_PATTERN = r"(0|[1-9]\d{0,19})(\.\d{1,18})?"
 
 # The usual form, which the standard library parses in a quarter of the time.
 _USUAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d(?:\.\d{6})?Z", re.ASCII)
 _FINER_THAN_MICROSECONDS = re.compile(r"\.\d{6}\d*[1-9]", re.ASCII)
 
+# Returns the value to store. Raises ValidationError, as core/formats/json_rules.py says.
 Rule = Callable[[Any], Any]
 
 
 class LineError(ValueError):
-    """What is wrong with a line or a value, without the value.
-
-    field: the one concerned, such as from.amount; empty for the line as a whole. code: of the contract, section 12.
-    """
-
-    def __init__(self, problem: str, field: str = "", code: str = "format") -> None:
-        super().__init__(f"{field} {problem}" if field else problem)
-        self.problem, self.field, self.code = problem, field, code
-
-
-class Form(NamedTuple):
-    """The form of a text. lengths: from the shortest to the longest."""
-
-    pattern: re.Pattern[str]
-    description: str
-    lengths: tuple[int, int]
-
-
-_SLUG = Form(re.compile(r"[a-z0-9-]{1,50}", re.ASCII), "a partner's slug, such as acme", (1, 50))
-CONVERSION_ID = Form(re.compile(CONVERSION_ID_PATTERN), "1 to 64 of A-Z a-z 0-9 . - _, such as cnv-1", (1, 64))
-CURRENCY = Form(re.compile(CURRENCY_PATTERN), "3 to 10 upper-case letters or digits, such as CAD", (3, 10))
-DECIMAL = Form(
-    re.compile(r"(0|[1-9]\d{0,19})(\.\d{1,18})?", re.ASCII),
-    'a plain decimal string, with at most 20 digits before the point and 18 after, such as "100.00"',
-    (1, 39),
-)
-
-
-def parse_record(line: bytes, rules: Mapping[str, Rule], optional: AbstractSet[str] = frozenset()) -> dict[str, Any]:
-    """The values of a line, by name and as the rules return them. Raises LineError for the first problem.
-
-    optional: the names that may be absent.
-    """
-    return values_of(parse_line(line), rules, optional)
+    """What is wrong with a line, without its values."""
 
 
 def parse_line(line: bytes) -> JsonObject:
@@ -86,87 +54,72 @@ def parse_line(line: bytes) -> JsonObject:
         raise LineError(NOT_JSON) from None
 
 
-def values_of(
-    record: JsonObject, rules: Mapping[str, Rule], optional: AbstractSet[str] = frozenset(), parent: str = ""
-) -> dict[str, Any]:
-    """The values of a JSON object with these names. parent: the name that it is under. Raises LineError."""
+def values_of(record: JsonObject, rules: Mapping[str, Rule], optional: str = "", parent: str = "") -> dict[str, Any]:
+    """The values of a JSON object with these names. Raises LineError for the first problem.
+
+    optional: the name that may be absent. parent: the name that the object is under, with a point.
+    """
     if record.keys() != rules.keys() or record.repeated:
-        prefix, inside = (f"{parent}.", f" in {parent}") if parent else ("", "")
-        if missing := [name for name in rules if name not in record and name not in optional]:
-            raise LineError("is missing", prefix + missing[0], "required")
+        if missing := [name for name in rules if name not in record and name != optional]:
+            raise LineError(f"{parent}{missing[0]}: This field is required.")
         for kind, names in (("unknown", record.keys() - rules.keys()), ("repeated", record.repeated)):
             if names:
                 # As JSON in ASCII: a name may contain line ends, or codes that a terminal obeys.
-                raise LineError(f"{kind} name{inside}: {json.dumps(min(names)[:NAME_LENGTH_IN_ERRORS])}")
-    return {name: rules[name](value) for name, value in record.items()}
+                raise LineError(f"{parent}{json.dumps(min(names)[:NAME_LENGTH_IN_ERRORS])}: {kind} name")
+    values = {}
+    name = ""
+    try:
+        for name, value in record.items():
+            values[name] = rules[name](value)
+    except ValidationError as error:
+        raise LineError(f"{parent}{name}: {error.message}") from None
+    return values
 
 
-def text_rule(form: Form, field: str = "") -> Callable[[Any], str]:
-    """A rule that returns the value, if it is a text of this form."""
-    is_of_form = form.pattern.fullmatch
-    shortest, longest = form.lengths
+def _text(pattern: str, description: str, shortest: int, longest: int) -> Callable[[Any], str]:
+    matches = re.compile(pattern, re.ASCII).fullmatch
 
     def rule(value: Any) -> str:
-        if isinstance(value, str) and is_of_form(value):
+        if isinstance(value, str) and matches(value):
             return value
         code = "type" if not isinstance(value, str) else "format" if shortest <= len(value) <= longest else "length"
-        raise LineError(f"must be {form.description}", field, code)
+        raise ValidationError(f"Must be {description}.", code=code)
 
     return rule
 
 
-def side_rule(field: str) -> Callable[[Any], tuple[str, str]]:
-    """A rule that returns the currency and the amount of `from` or `to`."""
-    rules = {"currency": text_rule(CURRENCY, f"{field}.currency"), "amount": text_rule(DECIMAL, f"{field}.amount")}
-
-    def rule(value: Any) -> tuple[str, str]:
-        if not isinstance(value, JsonObject):
-            raise LineError(NOT_A_SIDE, field, "type")
-        values = values_of(value, rules, parent=field)
-        return values["currency"], values["amount"]
-
-    return rule
+slug = _text("[a-z0-9-]{1,50}", "a partner's slug, such as acme", 1, 50)
+conversion_id = _text(CONVERSION_ID_PATTERN, "1 to 64 of A-Z a-z 0-9 . - _, such as cnv-1", 1, 64)
+currency = _text(CURRENCY_PATTERN, "3 to 10 upper-case letters or digits, such as CAD", 3, 10)
+decimal = _text(
+    DECIMAL_PATTERN,
+    'a plain decimal string, with at most 20 digits before the point and 18 after, such as "100.00"',
+    1,
+    39,
+)
 
 
-def json_rule(field: str, rule: Rule) -> Rule:
-    """A rule that applies one of core/formats/json_rules.py or users/profile/field_rules.py."""
-
-    def checked(value: Any) -> Any:
-        try:
-            return rule(value)
-        except ValidationError as error:
-            raise LineError(f"{field}: {error.message}") from None
-
-    return checked
+def rate(value: Any) -> str:
+    """The rate's digits. Raises ValidationError."""
+    if not decimal(value).strip("0."):
+        raise ValidationError("Must be more than zero.", code="range")
+    return str(value)
 
 
-external_id_of = json_rule("externalId", external_id)
-slug_of = text_rule(_SLUG, "partner")
-_rate = text_rule(DECIMAL, "rate")
-
-
-def rate_of(value: Any) -> str:
-    """The rate's digits. Raises LineError."""
-    rate = _rate(value)
-    if not rate.strip("0."):
-        raise LineError("must be more than zero", "rate", "range")
-    return rate
-
-
-def created_at_of(value: Any) -> datetime:
-    """The time of a conversion or a document (contract, section 6). Raises LineError."""
+def created_at(value: Any) -> datetime:
+    """The time of a conversion or a document (contract, section 6). Raises ValidationError."""
     if not isinstance(value, str):
-        raise LineError("must be a string", "createdAt", "type")
+        raise ValidationError("Must be a string.", code="type")
     try:
-        created_at = datetime.fromisoformat(value) if _USUAL.fullmatch(value) else parse_timestamp(value)
+        at = datetime.fromisoformat(value) if _USUAL.fullmatch(value) else parse_timestamp(value)
     except ValueError:
-        problem = "must be an RFC 3339 date-time, such as 2026-01-31T12:00:00Z"
-        raise LineError(problem, "createdAt", "format" if value else "length") from None
+        message = "Must be an RFC 3339 date-time, such as 2026-01-31T12:00:00Z."
+        raise ValidationError(message, code="format" if value else "length") from None
     if _FINER_THAN_MICROSECONDS.search(value):
-        raise LineError("is finer than microseconds", "createdAt")
-    if created_at > datetime.now(UTC) + MAX_AHEAD:
-        raise LineError("must not be more than five minutes ahead", "createdAt", "range")
-    return created_at
+        raise ValidationError("Must not be finer than microseconds.", code="format")
+    if at > datetime.now(UTC) + MAX_AHEAD:
+        raise ValidationError("Must not be more than five minutes ahead.", code="range")
+    return at
 
 
 # Conversions
@@ -176,8 +129,7 @@ UNKNOWN_USER = "user not found"
 OTHER_CONTENT = "a conversion with this conversionId and other content exists"
 STATEMENT_SECONDS, LOCK_SECONDS = 300, 60
 
-# A number of the caller's, partner's slug, externalId, conversionId, createdAt, type, currency and amount of each side,
-# rate.
+# Partner's slug, externalId, conversionId, createdAt, type, currency and amount of each side, rate.
 Row = tuple[str, ...]
 
 # Longer limits than those of requests. PostgreSQL has no statistics of a temporary table: it could plan to read all
@@ -227,32 +179,39 @@ _MISMATCHES = """
 
 def _type(value: Any) -> str:
     if value != "conversion":
-        raise LineError("must be conversion", "type", "notAllowed")
+        raise ValidationError("Must be conversion.", code="notAllowed")
     return "conversion"
 
 
-# By name, in the order of the temporary table's columns.
+def _side(value: Any, name: str) -> tuple[str, str]:
+    if not isinstance(value, JsonObject):
+        raise ValidationError(NOT_A_SIDE, code="type")
+    values = values_of(value, _SIDE_RULES, parent=f"{name}.")
+    return values["currency"], values["amount"]
+
+
+_SIDE_RULES = {"currency": currency, "amount": decimal}
 _RULES = {
-    "partner": slug_of,
-    "externalId": external_id_of,
-    "conversionId": text_rule(CONVERSION_ID, "conversionId"),
-    "createdAt": lambda value: created_at_of(value).isoformat(),
+    "partner": slug,
+    "externalId": external_id,
+    "conversionId": conversion_id,
+    "createdAt": lambda value: created_at(value).isoformat(),
     "type": _type,
-    "from": side_rule("from"),
-    "to": side_rule("to"),
-    "rate": rate_of,
+    "from": lambda value: _side(value, "from"),
+    "to": lambda value: _side(value, "to"),
+    "rate": rate,
 }
 
 
-def parse_conversion(number: int, line: bytes) -> Row:
-    """The row of a line. number: of the line. Raises LineError."""
-    value = parse_record(line, _RULES)
+def parse_conversion(line: bytes) -> Row:
+    """The row of a line. Raises LineError."""
+    value = values_of(parse_line(line), _RULES)
     head = (value["partner"], value["externalId"], value["conversionId"], value["createdAt"], value["type"])
-    return (str(number), *head, *value["from"], *value["to"], value["rate"])
+    return (*head, *value["from"], *value["to"], value["rate"])
 
 
 def store(
-    rows: Iterable[Row],
+    rows: Mapping[int, Row],
     *,
     is_dry_run: bool = False,
     statement_seconds: int = STATEMENT_SECONDS,
@@ -263,7 +222,7 @@ def store(
     The rest is unchanged. is_dry_run: roll the transaction back. Raises Django's database errors.
     """
     # A backslash is the only character that COPY escapes and that can occur.
-    lines = ["\t".join(row).replace("\\", "\\\\") for row in rows]
+    lines = ["\t".join((str(number), *row)).replace("\\", "\\\\") for number, row in rows.items()]
     with statements.response_timeout(statement_seconds), transaction.atomic():
         statements.fetch_one(_SET_UP, (f"{statement_seconds}s", f"{lock_seconds}s"))
         statements.run(_CREATE_STAGED, ())

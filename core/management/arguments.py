@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
 from core.formats.forms import parse_whole_number
@@ -16,7 +17,7 @@ class Argument:
     """An argument of a command, with the flags and options of argparse's `add_argument`.
 
     find: makes the command's value of what was given, such as the row of an id, once the command runs. Its
-    ValueError says what is wrong with the argument.
+    ValueError or ValidationError says what is wrong with the argument.
     """
 
     def __init__(self, *flags: str, find: Callable[[Any], Any] | None = None, **options: Any) -> None:
@@ -34,6 +35,8 @@ class Argument:
                 value = self.find(value)
             except ValueError as error:
                 raise CommandError(f"{self.flags[0]} {error}.") from None
+            except ValidationError as error:
+                raise CommandError(f"{self.flags[0]}: {' '.join(error.messages)}") from None
         return {self.name: value}
 
 

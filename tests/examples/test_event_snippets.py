@@ -120,7 +120,7 @@ def test_a_follower_that_is_killed_continues_where_it_ended(follower: Follower, 
         until(lambda: follower.cursor == last_cursor(user))
     requirements.close_requirement(requirement_id=requirement.pk, by=by)
     factories.StatusChangeFactory.create(user=user, to_status=Status.ACTIVE)
-    withdraw(document=document, by=by, reason="Of another customer", source="a test")
+    withdraw(document=document, by=by, reason="Of another customer")
     place_events()
     with follower.running():
         until(lambda: follower.cursor == last_cursor(user))

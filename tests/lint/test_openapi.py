@@ -23,7 +23,7 @@ from tests.support.client import in_process
 from transactions import imports
 from transactions.api import CURSOR
 from transactions.documents import file_types
-from transactions.models import DocumentType
+from transactions.models import CONVERSION_ID_PATTERN, CURRENCY_PATTERN, DocumentType
 from users.api.serializers import CREATE
 from users.models import RequirementCode, RequirementState, Status, User
 from users.models.statuses import StatusReason
@@ -209,11 +209,11 @@ AS_IN_CODE = {
     "limit": (PARAMETERS["limit"]["schema"]["maximum"], MAX_LIMIT),
     "default limit": (PARAMETERS["limit"]["schema"]["default"], DEFAULT_LIMIT),
     "cursor": (PARAMETERS["cursor"]["schema"]["pattern"], CURSOR.pattern),
-    "amount": (SCHEMAS["Money"]["properties"]["amount"]["pattern"], f"^{imports.DECIMAL.pattern.pattern}$"),
-    "currency": (SCHEMAS["Money"]["properties"]["currency"]["pattern"], f"^{imports.CURRENCY.pattern.pattern}$"),
+    "amount": (SCHEMAS["Money"]["properties"]["amount"]["pattern"], f"^{imports.DECIMAL_PATTERN}$"),
+    "currency": (SCHEMAS["Money"]["properties"]["currency"]["pattern"], f"^{CURRENCY_PATTERN}$"),
     "conversionId": (
         SCHEMAS["Conversion"]["properties"]["conversionId"]["pattern"],
-        f"^{imports.CONVERSION_ID.pattern.pattern}$",
+        f"^{CONVERSION_ID_PATTERN}$",
     ),
     "idempotency key": (PARAMETERS["Idempotency-Key"]["schema"]["pattern"], f"^{forms.UUID_PATTERN}$"),
     "fields": (list(NEW["properties"]), list(CREATE.fields)),

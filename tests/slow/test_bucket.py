@@ -1,6 +1,5 @@
 """Documents in S3: against a server that speaks its protocol, and over connections that fail."""
 
-import io
 import re
 import socket
 import threading
@@ -20,7 +19,7 @@ from tests.support.client import PartnerClient, Response
 from tests.support.documents import LONG, Faults, add_document, stored_at
 from tests.support.responses import assert_error
 from transactions.documents.downloads import CHUNK_BYTES, STORAGE, DocumentError
-from transactions.documents.publishing import StorageError, publish
+from transactions.documents.publishing import StorageError
 from transactions.models import Document
 from users.models import User
 
@@ -189,20 +188,6 @@ def test_a_connection_that_breaks_on_the_way_breaks_the_answer_off(
     with pytest.raises(DocumentError):
         api.get(url(made))
     assert faults() == {"storage failed": 1}
-
-
-def test_nothing_is_left_of_an_upload_that_fails(ada: User, s3: Any) -> None:
-    class Failing(io.BytesIO):
-        def read(self, size: int | None = -1) -> bytes:
-            if self.tell() > len(LONG) * 29:
-                raise OSError(5, "Input/output error")
-            return super().read(size)
-
-    fields = {"kind": "agreement", "title": "Terms", "content_type": "application/pdf"}
-    with pytest.raises(Exception, match="Input/output error"):
-        publish(user=ada, source=Failing(LONG * 30), **fields)  # type: ignore[arg-type]
-    assert (keys(s3), s3.list_multipart_uploads(Bucket=BUCKET).get("Uploads", [])) == ([], [])
-    assert not Document.objects.exists()
 
 
 @pytest.mark.parametrize("code", ["QuotaExceeded", "XMinioStorageFull", "XMinioAdminBucketQuotaExceeded"])

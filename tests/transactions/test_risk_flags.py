@@ -81,7 +81,7 @@ def test_those_of_another_user_do_not_count(user: User, partner: Partner) -> Non
 
 def test_imports_that_do_not_see_each_others_conversions_take_turns(line: Line, committed_partner: Partner) -> None:
     user = User.objects.get(partner=committed_partner)
-    row = parse_conversion(1, json.dumps(line(1) | {"from": {"currency": "CAD", "amount": "6000"}}).encode())
+    row = parse_conversion(json.dumps(line(1) | {"from": {"currency": "CAD", "amount": "6000"}}).encode())
     with psycopg.connect(database_url(serving_role.OWNER)) as other, ThreadPoolExecutor(1) as pool:
         other.execute(
             "INSERT INTO transactions_conversion (partner_id, user_id, conversion_id, created_at, from_currency,"
@@ -98,7 +98,7 @@ def test_imports_that_do_not_see_each_others_conversions_take_turns(line: Line, 
 
 def in_a_thread(row: tuple[str, ...]) -> int:
     try:
-        return store([row])[0]
+        return store({1: row})[0]
     finally:
         connections.close_all()
 

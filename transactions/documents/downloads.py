@@ -7,7 +7,6 @@ document.
 
 import hashlib
 import json
-import time
 from collections.abc import Generator, Mapping
 from contextlib import closing
 from itertools import chain
@@ -53,9 +52,7 @@ class DocumentProblem(models.TextChoices):
     """Why a document's file could not be sent whole. The log and the metrics have the values."""
 
     MISSING = "missing", _("The file is not there")
-    SHORTER = "shorter", _("The file is shorter than published")
-    LONGER = "longer", _("The file is longer than published")
-    CHECKSUM_MISMATCH = "other bytes", _("The file holds other bytes than published")
+    OTHER_BYTES = "other bytes", _("The file holds other bytes than published")
     STORAGE_FAILED = "storage failed", _("The storage failed or could not be reached")
 
 
@@ -105,8 +102,7 @@ def _logged_chunks(document: Document, request_id: str) -> Generator[bytes, None
 
     request_id: for the log, which is written after the request's own line.
     """
-    request_log = log.bind(request_id=request_id, document=str(document.document_id))
-    begun, sent = time.perf_counter(), 0
+    request_log, sent = log.bind(request_id=request_id, document=str(document.document_id)), 0
     try:
         with closing(_verified_chunks(document)) as chunks:
             first = next(chunks)
@@ -114,27 +110,16 @@ def _logged_chunks(document: Document, request_id: str) -> Generator[bytes, None
             for chunk in chain((first,), chunks):
                 sent += len(chunk)
                 yield chunk
-    except GeneratorExit:
-        request_log.info("document download aborted", sent=sent, milliseconds=_milliseconds_since(begun))
-        raise
     except DocumentError as error:
+        cause = error.problem.value
         request_log.error(
-            "document download failed",
-            cause=error.problem.value,
-            file=document.storage_name,
-            sent=sent,
-            milliseconds=_milliseconds_since(begun),
-            exc_info=error,
+            "document download failed", cause=cause, file=document.storage_name, sent=sent, exc_info=error
         )
         # The server prints an exception with the text of its cause, which may be personal.
         error.__cause__ = None
-        _failures.labels(error.problem.value).inc()
+        _failures.labels(cause).inc()
         raise
-    request_log.info("document sent", bytes=sent, milliseconds=_milliseconds_since(begun))
-
-
-def _milliseconds_since(begun: float) -> float:
-    return round((time.perf_counter() - begun) * 1000, 1)
+    request_log.info("document sent", bytes=sent)
 
 
 def _verified_chunks(document: Document) -> Generator[bytes, None, None]:
@@ -142,22 +127,18 @@ def _verified_chunks(document: Document) -> Generator[bytes, None, None]:
     digest, left, held = hashlib.sha256(), document.size_bytes, b""
     try:
         with closing(storages[STORAGE].open(document.storage_name)) as source:
-            while chunk := source.read(CHUNK_BYTES):
+            while left >= 0 and (chunk := source.read(CHUNK_BYTES)):
                 left -= len(chunk)
-                if left < 0:
-                    raise DocumentError(DocumentProblem.LONGER)
                 digest.update(chunk)
-                if held:
+                if held and left >= 0:
                     yield held
                 held = chunk
     except FileNotFoundError as error:
         raise DocumentError(DocumentProblem.MISSING) from error
     except OSError as error:
         raise DocumentError(DocumentProblem.STORAGE_FAILED) from error
-    if left > 0:
-        raise DocumentError(DocumentProblem.SHORTER)
-    if digest.digest() != bytes(document.sha256):
-        raise DocumentError(DocumentProblem.CHECKSUM_MISMATCH)
+    if left or digest.digest() != bytes(document.sha256):
+        raise DocumentError(DocumentProblem.OTHER_BYTES)
     yield held
 
 

@@ -4,7 +4,9 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from pathlib import PurePath
-from urllib.parse import quote
+
+from django.core.exceptions import ValidationError
+from django.utils.http import content_disposition_header
 
 PDF, PNG, JPEG, CSV = "application/pdf", "image/png", "image/jpeg", "text/csv"
 SIGNATURES = {PDF: b"%PDF", PNG: b"\x89PNG\r\n\x1a\n", JPEG: b"\xff\xd8\xff"}
@@ -20,12 +22,12 @@ EXTENSIONS = {
     "application/octet-stream": ".bin",
 }
 UNKNOWN = "application/octet-stream"
+MAX_BYTES = 100 * 1024 * 1024
 _BY_EXTENSION = {extension: content_type for content_type, extension in EXTENSIONS.items()} | {".jpeg": JPEG}
 
 # File systems allow 255 bytes, the extension included.
 _MAX_NAME_BYTES = 200
 _NOT_IN_NAMES = re.compile(r'[/\\:*?"<>|%;]')
-_UNNAMED = "document"
 
 
 def content_type_of(file_name: str) -> str:
@@ -33,21 +35,35 @@ def content_type_of(file_name: str) -> str:
     return _BY_EXTENSION.get(PurePath(file_name).suffix.lower(), UNKNOWN)
 
 
+def check_content(content: bytes, content_type: str) -> None:
+    """Raise ValidationError unless a file may be published: what partners have read cannot be changed any more."""
+    if not content:
+        raise ValidationError("The file is empty.")
+    if len(content) > MAX_BYTES:
+        raise ValidationError(f"The file is larger than {MAX_BYTES // 1024**2} MiB.")
+    fits = content.startswith(SIGNATURES.get(content_type, b""))
+    if content_type == PDF:
+        fits &= content[-1024:].rstrip(b"\r\n").endswith(b"%%EOF")
+    elif content_type == CSV:
+        try:
+            fits = "\0" not in content.decode()
+        except UnicodeDecodeError:
+            fits = False
+    if not fits:
+        raise ValidationError(f"The file is not a {NAMES[content_type]}, as its name or content type says.")
+
+
 def content_disposition(title: str, content_type: str) -> str:
-    """Content-Disposition (RFC 6266) of an attachment named after its title, in ASCII, and in UTF-8 if that differs."""
-    extension = EXTENSIONS.get(content_type, EXTENSIONS[UNKNOWN])
-    name = _safe(title) + extension
-    ascii_name = _safe(unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()) + extension
-    header = f'attachment; filename="{ascii_name}"'
-    return header if name == ascii_name else f"{header}; filename*=UTF-8''{quote(name, safe='')}"
-
-
-def _safe(title: str) -> str:
+    """The header of an attachment that is named after its title."""
     # No folder, and no character that changes the direction of text and could disguise the extension.
     readable = "".join(c if unicodedata.category(c)[0] in "LMNPSZ" else " " for c in title)
     name = " ".join(_NOT_IN_NAMES.sub("-", readable).split())
-    cut = name.encode()[:_MAX_NAME_BYTES].decode(errors="ignore")
-    return cut.strip(" .-") or _UNNAMED
+    cut = name.encode()[:_MAX_NAME_BYTES].decode(errors="ignore").strip(" .-")
+    return str(
+        content_disposition_header(
+            as_attachment=True, filename=f"{cut or 'document'}{EXTENSIONS.get(content_type, '.bin')}"
+        )
+    )
 
 
 def pdf(lines: Sequence[str]) -> bytes:

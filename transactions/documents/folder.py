@@ -2,14 +2,13 @@
 
 import os
 import secrets
-import stat
 import uuid
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from django.core.checks import Error
-from django.core.files.base import ContentFile, File
+from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, storages
 
 from partners.checks import Found, installation_check
@@ -25,12 +24,10 @@ class DocumentFolder(FileSystemStorage):
         if not Path(self.location).is_dir():
             raise NotADirectoryError("The folder of documents does not exist.")
         # A link could lead out of the folder, and reading a pipe could block forever.
-        descriptor = os.open(self.path(name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        file = os.fdopen(descriptor, mode)
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            file.close()
+        path = Path(self.path(name))
+        if path.is_symlink() or (path.exists() and not path.is_file()):
             raise OSError("Not a regular file.")
-        return File(file)
+        return super()._open(name, mode)  # type: ignore[misc]
 
     def delete(self, name: str) -> None:
         """Remove a file; one that is not there is no failure, but a disk that is not mounted is."""
@@ -43,16 +40,10 @@ class DocumentFolder(FileSystemStorage):
         saved = str(super()._save(name, content))  # type: ignore[misc]
         path = Path(self.path(saved))
         for each in (path, path.parent, path.parent.parent):
-            _flush(each)
+            descriptor = os.open(each, os.O_RDONLY)
+            os.fsync(descriptor)
+            os.close(descriptor)
         return saved
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @installation_check
@@ -62,11 +53,9 @@ def check_storage() -> Found:
     hint = "Check DOCUMENT_STORAGE_URL, the storage's rights and its space."
     if isinstance(storage, FileSystemStorage):
         folder = Path(storage.location)
-        if not folder.is_dir():
-            yield Error("The folder of documents does not exist: is it mounted?", hint=hint, id="psi.E021")
-            return
-        if not any(folder.iterdir()) and Document.objects.exists():
-            yield Error("The folder of documents is empty: is it mounted?", hint=hint, id="psi.E021")
+        # An unmounted mount point is an empty folder.
+        if not folder.is_dir() or (not any(folder.iterdir()) and Document.objects.exists()):
+            yield Error("The folder of documents does not exist, or is empty: is it mounted?", hint=hint, id="psi.E021")
             return
     # Beside the folders of partners, so that an empty folder stays empty.
     name = f"check-{uuid.uuid4()}"

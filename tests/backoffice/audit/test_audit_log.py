@@ -128,7 +128,7 @@ def test_what_concerns_a_user_names_the_partner_and_the_external_id() -> None:
     factories.StatusChangeFactory.create(user=user)
     factories.AccessRecordFactory.create(user=user, kind="exported")
     document = factories.DocumentFactory.create(user=user)
-    withdraw(document=document, by=factories.StaffFactory.create(role="reviewer"), reason="Wrong.", source="x")
+    withdraw(document=document, by=factories.StaffFactory.create(role="reviewer"), reason="Wrong.")
     entries = AuditEntry.objects.filter(action__regex="^(user|requirement|document)")
     assert set(entries.values_list("action", flat=True)) == {
         *("requirement.opened", "requirement.closed", "user.decided", "user.exported"),

@@ -49,7 +49,7 @@ def user(partner: Partner, folder: Path) -> User:
     factories.ConversionFactory.create(user=made, conversion_id="cv-person")
     add_document(made, title="Shown statement")
     withdrawn = add_document(made, content=b"%PDF-1.7 another person %%EOF", title=f"{HIDDEN} withdrawn")
-    withdraw(document=withdrawn, by=by, reason=f"{HIDDEN} withdrawal", source="test")
+    withdraw(document=withdrawn, by=by, reason=f"{HIDDEN} withdrawal")
     return made
 
 

@@ -75,15 +75,15 @@ def test_ranges_and_conditions_are_ignored(api: PartnerClient, ada: User, header
     ("title", "disposition"),
     [
         ("March 2026", 'filename="March 2026.pdf"'),
-        ("Relevé d’août", "filename=\"Releve daout.pdf\"; filename*=UTF-8''Relev%C3%A9%20d%E2%80%99ao%C3%BBt.pdf"),
-        ("取引明細", "filename=\"document.pdf\"; filename*=UTF-8''%E5%8F%96%E5%BC%95%E6%98%8E%E7%B4%B0.pdf"),
+        ("Relevé d’août", "filename*=utf-8''Relev%C3%A9%20d%E2%80%99ao%C3%BBt.pdf"),
+        ("取引明細", "filename*=utf-8''%E5%8F%96%E5%BC%95%E6%98%8E%E7%B4%B0.pdf"),
         ("../../etc/passwd", 'filename="etc-passwd.pdf"'),
         ('a"; filename="b.exe', 'filename="a-- filename=-b.exe.pdf"'),
         ("50%41", 'filename="50-41.pdf"'),
-        ("bill\u202efdp.exe", "filename=\"billfdp.exe.pdf\"; filename*=UTF-8''bill%20fdp.exe.pdf"),
+        ("bill\u202efdp.exe", 'filename="bill fdp.exe.pdf"'),
         ("...", 'filename="document.pdf"'),
         ("x" * 200, f'filename="{"x" * 200}.pdf"'),
-        ("é" * 200, f"filename=\"{'e' * 200}.pdf\"; filename*=UTF-8''{'%C3%A9' * 100}.pdf"),
+        ("é" * 200, f"filename*=utf-8''{'%C3%A9' * 100}.pdf"),
     ],
 )
 def test_it_is_saved_under_a_safe_name(api: PartnerClient, ada: User, title: str, disposition: str) -> None:
@@ -129,21 +129,21 @@ def outcome(api: PartnerClient, document: Document) -> Response | DocumentError:
         return error
 
 
-DAMAGES: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
-    "a byte changed at the start": ("other bytes", lambda kept: bytes([kept[0] ^ 1]) + kept[1:]),
-    "a byte changed at the end": ("other bytes", lambda kept: kept[:-1] + bytes([kept[-1] ^ 1])),
-    "a byte less": ("shorter", lambda kept: kept[:-1]),
-    "half of it": ("shorter", lambda kept: kept[: len(kept) // 2]),
-    "nothing": ("shorter", lambda _kept: b""),
-    "a byte more": ("longer", lambda kept: kept + b"!"),
-    "twice": ("longer", lambda kept: kept + kept),
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "a byte changed at the start": lambda kept: bytes([kept[0] ^ 1]) + kept[1:],
+    "a byte changed at the end": lambda kept: kept[:-1] + bytes([kept[-1] ^ 1]),
+    "a byte less": lambda kept: kept[:-1],
+    "half of it": lambda kept: kept[: len(kept) // 2],
+    "nothing": lambda _kept: b"",
+    "a byte more": lambda kept: kept + b"!",
+    "twice": lambda kept: kept + kept,
 }
 
 
 @pytest.mark.parametrize("size", [10, CHUNK_BYTES, CHUNK_BYTES + 1, 2 * CHUNK_BYTES, 4 * CHUNK_BYTES, len(LONG)])
-@pytest.mark.parametrize(("cause", "damage"), DAMAGES.values(), ids=DAMAGES)
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_file_is_never_sent_whole(
-    api: PartnerClient, ada: User, folder: Path, size: int, cause: str, damage: Callable[[bytes], bytes], faults: Faults
+    api: PartnerClient, ada: User, folder: Path, size: int, damage: Callable[[bytes], bytes], faults: Faults
 ) -> None:
     made = add_document(ada, LONG[:size])
     path_of(folder, made).write_bytes(damage(LONG[:size]))
@@ -156,7 +156,7 @@ def test_a_damaged_file_is_never_sent_whole(
         # Known before the first byte was sent.
         assert assert_error(response, 500)["error"] == "internal_error"
         assert response.header("ETag") is None
-    assert faults() == {cause: 1}
+    assert faults() == {"other bytes": 1}
 
 
 def test_a_missing_file_is_an_error_that_is_counted(
@@ -241,17 +241,10 @@ def test_a_download_is_logged_with_its_request_id(api: PartnerClient, ada: User)
     assert "Ada" not in str(lines)
 
 
-def test_an_abandoned_download_is_logged_and_its_file_closed(ada: User, failing: list[_Failing]) -> None:
+def test_the_file_of_an_abandoned_download_is_closed(ada: User, failing: list[_Failing]) -> None:
     response = respond(add_document(ada, LONG), owner="a partner", request_id="of-this-request")
-    with capture_logs() as lines:
-        next(iter(response))
-        response.close()
-    (line,) = lines
-    assert (line["event"], line["sent"], line["request_id"]) == (
-        "document download aborted",
-        CHUNK_BYTES,
-        "of-this-request",
-    )
+    next(iter(response))
+    response.close()
     assert [file.closed for file in failing] == [True]
 
 

@@ -96,10 +96,15 @@ def test_a_reason_is_required(ada: User, reviewer: Staff, reason: str) -> None:
     assert not DocumentWithdrawal.objects.exists()
 
 
-@pytest.mark.parametrize("document_id", ["nonsense", "5d8f4f0e-3d3c-4a53-9a76-0a7c2cf1b1d4"])
-def test_an_unknown_document_is_one_line(reviewer: Staff, document_id: str) -> None:
-    said = refusal("withdraw_document", document_id, "--reason", "x", "--by", reviewer.username)
-    assert said == f"Document '{document_id}' not found."
+@pytest.mark.parametrize(
+    ("document_id", "reason"),
+    [
+        ("nonsense", "document: “nonsense” is not a valid UUID."),
+        ("5d8f4f0e-3d3c-4a53-9a76-0a7c2cf1b1d4", "Document not found."),
+    ],
+)
+def test_an_unknown_document_is_one_line(reviewer: Staff, document_id: str, reason: str) -> None:
+    assert refusal("withdraw_document", document_id, "--reason", "x", "--by", reviewer.username) == reason
 
 
 @pytest.mark.parametrize(("role", "is_active"), [("viewer", True), ("reviewer", False)])

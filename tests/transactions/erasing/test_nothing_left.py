@@ -101,7 +101,7 @@ def with_everything(partner: Partner) -> tuple[User, list[Staff]]:
     document = add_document(
         user, content=f"%PDF-1.7 {WORD} file %%EOF".encode(), title=f"{WORD} title", created_at=LONG_AGO
     )
-    withdraw(document=document, by=by, reason=f"{WORD} withdrawal", source="test")
+    withdraw(document=document, by=by, reason=f"{WORD} withdrawal")
     factories.StatusChangeFactory.create(user=user, to_status="closed", by=by, reason=f"{WORD} closed")
     hold = place_hold(user=user, by=by, reason=f"{WORD} hold")
     release_hold(hold_id=hold.pk, by=other, reason=f"{WORD} release")

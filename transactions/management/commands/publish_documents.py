@@ -1,30 +1,25 @@
+import hashlib
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from django.core.exceptions import ValidationError
 
 from core.formats.json_rules import choice, text
+from core.management.arguments import Argument
 from core.management.base import Outcome
 from core.refusals import RefusedError
 from partners.models import Partner
-from transactions.documents.file_types import content_type_of
-from transactions.documents.publishing import StorageError, UnreadableError, digest_of, publish
-from transactions.imports import (
-    UNKNOWN_PARTNER,
-    UNKNOWN_USER,
-    LineError,
-    created_at_of,
-    external_id_of,
-    json_rule,
-    parse_record,
-    slug_of,
-)
-from transactions.management import REJECTS, LinesCommand, lines_file
+from transactions import imports
+from transactions.documents.file_types import MAX_BYTES, content_type_of
+from transactions.documents.publishing import StorageError, publish
+from transactions.imports import LineError
+from transactions.management import REJECTS, LinesCommand
 from transactions.models import TITLE_LENGTH, Document, DocumentType
 from users.models import User
+from users.profile.field_rules import external_id
 
 NAME_LENGTH = 1000
 
@@ -36,82 +31,77 @@ class Command(LinesCommand):
         " could not be finished."
     )
 
-    arguments = (lines_file("MANIFEST"), REJECTS)
+    arguments = (Argument("file", metavar="MANIFEST", help="the file, or - for standard input"), REJECTS)
     done = "published"
 
     def perform(self, *, file: str, **options: Any) -> Outcome:
         self.folder = Path(file).parent.resolve()
         return super().perform(file=file, **options)
 
-    def store(self, lines: Sequence[tuple[int, bytes]]) -> tuple[int, dict[int, str]]:
-        [(number, line)] = lines
+    def parse(self, line: bytes) -> dict[str, Any]:
+        return imports.values_of(imports.parse_line(line), _RULES, optional="createdAt")
+
+    def store(self, records: Mapping[int, dict[str, Any]]) -> tuple[int, dict[int, str]]:
+        [(number, record)] = records.items()
         try:
-            is_new = _publish(self.folder, parse_record(line, _RULES, optional={"createdAt"}))
+            return int(_publish(self.folder, record)), {}
         except StorageError:
             # It would refuse each line.
             raise
         except ValidationError as error:
             return 0, {number: " ".join(error.messages)}
-        except UnreadableError as error:
-            return 0, {number: f"file {error}"}
         except (LineError, RefusedError) as error:
             return 0, {number: str(error)}
-        return int(is_new), {}
 
 
 def _publish(folder: Path, record: Mapping[str, Any]) -> bool:
     """Whether the document was not there before; one that was withdrawn since does not come back."""
-    user, content_type = _user(record["partner"], record["externalId"]), content_type_of(record["file"])
-    kind, title = record["type"], record["title"]
-    with _open(folder, record["file"]) as source:
-        digest = digest_of(source, content_type)
-        if Document.objects.filter(user=user, type=kind, title=title, sha256=digest).exists():
-            return False
-        source.seek(0)
-        publish(
-            user=user,
-            source=source,
-            kind=kind,
-            title=title,
-            content_type=content_type,
-            created_at=record.get("createdAt"),
-        )
+    user = User.objects.filter(partner__slug=record["partner"], external_id=record["externalId"]).first()
+    if user is None:
+        is_known = Partner.objects.filter(slug=record["partner"]).exists()
+        raise LineError(imports.UNKNOWN_USER if is_known else imports.UNKNOWN_PARTNER)
+    content = _read(folder, record["file"])
+    same = Document.objects.filter(user=user, type=record["type"], title=record["title"])
+    if same.filter(sha256=hashlib.sha256(content).digest()).exists():
+        return False
+    publish(
+        user=user,
+        content=content,
+        kind=record["type"],
+        title=record["title"],
+        content_type=content_type_of(record["file"]),
+        created_at=record.get("createdAt"),
+    )
     return True
 
 
-def _open(folder: Path, name: str) -> BinaryIO:
+def _read(folder: Path, name: str) -> bytes:
     # The same name may be written in two ways: é as one character, or as e with an accent, as macOS stores it.
     for form in (name, unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name)):
         path = (folder / form).resolve()
         # A manifest made elsewhere must not publish any other file of this machine.
         if not path.is_relative_to(folder):
-            raise LineError("must be below the folder of the manifest", "file")
+            raise LineError("file: Must be below the folder of the manifest.")
         try:
             if path.is_file():
-                return path.open("rb")
+                with path.open("rb") as source:
+                    return source.read(MAX_BYTES + 1)
         except OSError as error:
-            raise LineError(error.strerror or "not found", "file") from None
-    raise LineError("not found", "file")
-
-
-def _user(slug: str, external_id: str) -> User:
-    user = User.objects.filter(partner__slug=slug, external_id=external_id).first()
-    if user is None:
-        raise LineError(UNKNOWN_USER if Partner.objects.filter(slug=slug).exists() else UNKNOWN_PARTNER)
-    return user
+            raise LineError(f"file: {error.strerror}.") from None
+    raise LineError("file: Not found.")
 
 
 def _file(value: Any) -> str:
     if not isinstance(value, str) or not 1 <= len(value) <= NAME_LENGTH or not value.isprintable():
-        raise LineError("must be the path of a file below the folder of the manifest", "file")
+        raise ValidationError("Must be the path of a file below the folder of the manifest.")
     return value
 
 
-_RULES = {
-    "partner": slug_of,
-    "externalId": external_id_of,
+_RULES: dict[str, imports.Rule] = {
+    "partner": imports.slug,
+    "externalId": external_id,
     "file": _file,
-    "type": json_rule("type", partial(choice, among=DocumentType)),
-    "title": json_rule("title", partial(text, shortest=1, longest=TITLE_LENGTH)),
-    "createdAt": created_at_of,
+    "type": partial(choice, among=DocumentType),
+    "title": partial(text, shortest=1, longest=TITLE_LENGTH),
+    "createdAt": imports.created_at,
 }
