@@ -1,20 +1,20 @@
 """An act of staff: who may, the form, the rule that it calls, and the page that shows the form and why it was refused.
 
-`Action` is an address of its own. `RowAction` acts on a row of an admin, and `EachAction` on the selected rows of a
+`Action` is an address of its own. `RowAction` acts on a row of an admin, and `act_on_each` on the selected rows of a
 list; on a case it is `CaseAction` (backoffice/case/acts.py).
 """
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import Manager, Model, QuerySet
@@ -268,35 +268,17 @@ def show_once(act: Act, row: Model, **context: Any) -> HttpResponse:
     return TemplateResponse(act.request, "admin/issued.html", page | {"back": address_of(row)} | context)
 
 
-@dataclass(frozen=True, kw_only=True)
-class EachAction(Action):
-    """On each selected row of a list; it decorates the admin's method, which is called with one row after another.
-
-    What the rules refuse is reported by the reason. permission: as of Django's actions. done: what is said of the
-    number of rows that were not refused.
-    """
-
-    title: Any
-    permission: str
-    done: Callable[[int], str]
-
-    def __call__(self, rule: Rule) -> Any:
-        """Django's action; the admin's `selected` has the rows."""
-
-        @admin.action(description=self.title, permissions=[self.permission])
-        @wraps(rule)
-        def respond(page: Any, request: HttpRequest, _queryset: QuerySet[Any]) -> HttpResponse | None:
-            if verification := self.verify(request):
-                return verification
-            rows, refusals = page.selected(request), defaultdict[str, list[str]](list)
-            for row in rows:
-                act = Act(request, staff_of(request), row, page)
-                if refusal := refusal_of(lambda act=act: rule(page, act)):  # type: ignore[misc]
-                    refusals[refusal].append(getattr(row, "user", row).external_id)
-            for reason, external_ids in refusals.items():
-                messages.error(request, labelled(", ".join(external_ids), reason))
-            if count := len(rows) - sum(map(len, refusals.values())):
-                messages.success(request, self.done(count))
-            return None
-
-        return respond
+def act_on_each(
+    request: HttpRequest, rows: Iterable[Any], rule: Callable[[Any], object], done: Callable[[int], str]
+) -> None:
+    """Call the rule with each row, and say what it refused, by the reason. done: what is said of the other rows."""
+    refusals, count = defaultdict[str, list[str]](list), 0
+    for row in rows:
+        if refusal := refusal_of(partial(rule, row)):
+            refusals[refusal].append(getattr(row, "user", row).external_id)
+        else:
+            count += 1
+    for reason, external_ids in refusals.items():
+        messages.error(request, labelled(", ".join(external_ids), reason))
+    if count:
+        messages.success(request, done(count) % {"count": count})

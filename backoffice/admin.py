@@ -3,4 +3,4 @@
 from backoffice.audit import audit_log  # noqa: F401
 from backoffice.partners import api_keys, deliveries, partner_admin, webhooks  # noqa: F401
 from backoffice.staff import staff_accounts  # noqa: F401
-from backoffice.users import file_lists, history_admin, proposals, transactions, user_admin  # noqa: F401
+from backoffice.users import history_admin, open_items, transactions, user_admin  # noqa: F401

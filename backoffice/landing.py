@@ -26,8 +26,8 @@ from backoffice.lists.cells import labelled
 from backoffice.lists.pages import ASKED as ASKED_LIST
 from backoffice.lists.pages import DECISIONS, QUEUE
 from backoffice.lists.waiting_time import AgeState, limits
-from backoffice.users.file_lists import LISTED, needing
 from backoffice.users.filters import OVERDUE, TO_DECIDE
+from backoffice.users.open_items import LISTED, needing
 from users import claims, retention
 from users.decisions import proposals
 from users.models import ASKED, FileEntry, Status, StatusChange, User

@@ -82,8 +82,9 @@ class ActionFilter(_OfOneIndex, ChoiceFilter):
 
     title, parameter_name = _("what"), "action"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return sorted(((code, str(label)) for code, label in audit.ACTIONS.items()), key=lambda choice: choice[1])
+    def conditions(self, request: HttpRequest) -> dict[str, tuple[str, Q]]:
+        labels = sorted((str(label), code) for code, label in audit.ACTIONS.items())
+        return {code: (label, Q(action=code)) for label, code in labels}
 
 
 @admin.register(AuditEntry)

@@ -203,6 +203,8 @@ class BackOfficeAdmin(_ModelAdmin):
     list_filter_submit = True
     show_facets = admin.ShowFacets.NEVER
     change_list_template = "admin/keyset_change_list.html"
+    # The list's, if not the plural of the model's name.
+    title: Any = ""
     # What an empty list says where nothing was searched or filtered.
     empty_title: Any = _("Nothing here yet")
     empty_text: Any = _("Entries will be listed here.")
@@ -251,8 +253,12 @@ class BackOfficeAdmin(_ModelAdmin):
         return KeysetChangeList
 
     def texts_of(self, request: HttpRequest) -> Any:
-        """What has `order_note`, `empty_title` and `empty_text` of the list."""
+        """What has `title`, `order_note`, `empty_title` and `empty_text` of the list."""
         return self
+
+    def head_of(self, request: HttpRequest) -> dict[str, Any]:
+        """The context of `list_before_template`, for who may see the list."""
+        return {}
 
     def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
         """Load what the columns show of all rows at once."""
@@ -277,8 +283,10 @@ class BackOfficeAdmin(_ModelAdmin):
             return _bare_list(request, _("Invalid filter."))
         try:
             # One name for the list everywhere, in place of Django's "Select … to change".
-            title = {"title": capfirst(self.opts.verbose_name_plural)}
-            return super().changelist_view(request, title | (extra_context or {}))
+            context = {"title": self.texts_of(request).title or capfirst(self.opts.verbose_name_plural)}
+            if request.method == "GET" and self.has_view_permission(request):
+                context |= self.head_of(request)
+            return super().changelist_view(request, context | (extra_context or {}))
         except ValidationError:
             # An action's rows have malformed ids.
             return _bare_list(request, _("Invalid selection."))

@@ -109,6 +109,11 @@ def _date_column(model: type[Model], name: Any) -> Any:
 date_column: Callable[[Any, Any], Any] = cache(_date_column)
 
 
+def column(title: Any, cell: Callable[[Any], Any], **options: Any) -> Any:
+    """A column or field of an admin, as a class attribute. cell: of a row. options: Django's, such as `ordering`."""
+    return admin.display(lambda _admin, row: cell(row), description=title, **options)
+
+
 _WEIGHT_KINDS = {Weight.GRAVE: "bad", Weight.ORDINARY: "warning", Weight.HARMLESS: "off"}
 
 

@@ -1,6 +1,6 @@
 """Filters of lists."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -13,21 +13,24 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
 
+# Of each choice the label and the rows.
+Conditions = Mapping[str, tuple[Any, Q]]
+
 
 class ChoiceFilter(DropdownFilter):  # type: ignore[misc]
-    """A choice of `options`."""
+    """A choice of `options`; of others nothing is filtered."""
 
     options: Sequence[tuple[str, Any]] = ()
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
-        return self.options
+    def conditions(self, request: HttpRequest) -> Conditions:
+        """The choices: by default the rows with the value in the column named by the parameter."""
+        return {value: (label, Q(**{self.parameter_name: value})) for value, label in self.options}
 
-    def matching(self, request: HttpRequest, value: str) -> Q:
-        """The rows of a choice: by default those with this value in the column named by the parameter."""
-        return Q(**{self.parameter_name: value})
+    def lookups(self, request: HttpRequest, model_admin: Any) -> Sequence[tuple[str, Any]]:
+        return [(value, label) for value, (label, _rows) in self.conditions(request).items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(self.matching(request, self.value())) if self.value() else queryset
+        return queryset.filter(self.conditions(request).get(self.value() or "", ("", Q()))[1])
 
 
 class ValueFilter(TextFilter):  # type: ignore[misc]

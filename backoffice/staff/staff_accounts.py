@@ -22,7 +22,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from backoffice.actions import Act, RowAction, show_once
 from backoffice.lists.cells import badge
-from backoffice.lists.filters import ChoiceFilter
+from backoffice.lists.filters import ChoiceFilter, Conditions
 from backoffice.lists.pages import ReadOnlyAdmin
 from core.refusals import RefusedError
 from staff import access as staff_access
@@ -108,11 +108,14 @@ class StateFilter(ChoiceFilter):
     """By the state of the account."""
 
     title, parameter_name = _("state"), "state"
-    options = StaffState.choices
 
-    def matching(self, request: HttpRequest, value: str) -> Q:
-        is_active = value != StaffState.DISABLED
-        return Q(is_active=is_active) & (Q(password_is_one_time=value == StaffState.INVITED) if is_active else Q())
+    def conditions(self, request: HttpRequest) -> Conditions:
+        conditions = {
+            StaffState.ACTIVE: Q(is_active=True, password_is_one_time=False),
+            StaffState.INVITED: Q(is_active=True, password_is_one_time=True),
+            StaffState.DISABLED: Q(is_active=False),
+        }
+        return {state.value: (state.label, condition) for state, condition in conditions.items()}
 
 
 @admin.register(Staff)

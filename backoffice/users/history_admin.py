@@ -1,7 +1,7 @@
 """The admin of what happened to users: decisions, the profile history, the access log."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.db.models import OuterRef, Q, Subquery
@@ -14,18 +14,10 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter, RelatedDropdownF
 
 from backoffice.access import record_access
 from backoffice.lists import cells
-from backoffice.lists.cells import badge, brief, case_link, moment, user_link
+from backoffice.lists.cells import badge, brief, case_link, column, moment, user_link
 from backoffice.lists.filters import SinceFilter, UntilFilter
 from backoffice.lists.pages import ReadOnlyAdmin
-from backoffice.users.filters import (
-    FlagFilter,
-    ModeFilter,
-    OpenedFilter,
-    ReasonFilter,
-    ReviewerFilter,
-    mode_of,
-    users_found,
-)
+from backoffice.users.filters import FlagFilter, ModeFilter, OpenedFilter, ReasonFilter, mode_of, users_found
 from staff.models import Staff
 from users.decisions.changes import FieldChange, differences
 from users.decisions.reasons import label_of, move_of, note_of, people_of
@@ -35,23 +27,48 @@ from users.search import find_exactly
 
 # With a link to the export by period.
 _WITH_EXPORT = "admin/users/history_list.html"
-SEARCH_HELP = _("Name, email or its domain, external ID, user ID or birth date")
+# A text, and a smaller one below it.
+TWO_LINES = '{} <span class="bo-quiet bo-below-name">{}</span>'
+STATUS_KINDS = {
+    Status.PENDING_COMPLIANCE: "off",
+    Status.ACTIVE: "good",
+    Status.REJECTED: "bad",
+    Status.SUSPENDED: "warning",
+    Status.CLOSED: "bad",
+}
 
 
-_STATUS_KINDS = {Status.ACTIVE: "good", Status.REJECTED: "bad", Status.SUSPENDED: "warning", Status.CLOSED: "bad"}
+class UserRowAdmin(ReadOnlyAdmin):
+    """Rows of users, newest first, found by what finds a user."""
+
+    list_select_related: ClassVar[tuple[str, ...]] = ("user__partner",)
+    search_fields: ClassVar[tuple[str, ...]] = ("user",)
+    search_help_text = _("Name, email or its domain, external ID, user ID or birth date")
+    ordering: ClassVar[tuple[str, ...]] = ("-created_at", "-id")
+    order_note = _("newest first")
+    of_user = column(_("user"), lambda row: user_link(row.user))
+
+    def matching(self, request: HttpRequest, term: str) -> Q:
+        return Q(user__in=users_found(request, term))
 
 
-def reason_and_note(decision: StatusChange | Proposal) -> str:
-    """The reason in words, and the first lines of the note below it."""
+def _reason_and_note(decision: StatusChange | Proposal) -> str:
     label, note = label_of(decision.reason_code), note_of(decision)
-    if not (label and note):
-        return brief(label or note)
-    return format_html('{} <span class="bo-quiet bo-below-name">{}</span>', label, brief(note))
+    return format_html(TWO_LINES, label, brief(note)) if label and note else brief(label or note)
+
+
+def _people(change: StatusChange) -> str:
+    second, *rest = people_of(change)
+    return format_html(TWO_LINES, second, "; ".join(rest))
+
+
+# The reason in words, and the first lines of the note below it.
+REASON_AND_NOTE = column(_("reason and note"), _reason_and_note)
 
 
 @admin.register(StatusChange)
-class StatusChangeAdmin(ReadOnlyAdmin):
-    """Every decision."""
+class StatusChangeAdmin(UserRowAdmin):
+    """Every decision. Ids are drawn before the row's trigger locks the user and sets the time."""
 
     list_display = ("when", "of_user", "decision", "people", "reason_and_note")
     list_filter = (
@@ -59,102 +76,50 @@ class StatusChangeAdmin(ReadOnlyAdmin):
         UntilFilter,
         ("to_status", ChoicesDropdownFilter),
         ("partner", RelatedDropdownFilter),
-        ("by", ReviewerFilter),
+        ("by", RelatedDropdownFilter),
         ReasonFilter,
         FlagFilter,
         OpenedFilter,
         ModeFilter,
     )
     list_select_related = ("by", "proposal__by", "user__partner")
-    search_fields = ("user",)
-    search_help_text = SEARCH_HELP
     change_list_template = _WITH_EXPORT
-    # The order is of time: an id is drawn before the row's trigger has locked the user and sets the time.
-    ordering = ("-created_at", "-id")
-    order_note = _("newest first")
     fields = ("when", "of_user", "partner_of_user", "from_status", "to_status", "people", "reason_label", "whole_note")
 
-    def matching(self, request: HttpRequest, term: str) -> Q:
-        return Q(user__in=users_found(request, term))
+    when = column(_("when"), lambda change: moment(change.created_at), ordering="created_at")
+    # The decision's own column is for the filter, and may be empty.
+    partner_of_user = column(_("partner"), lambda change: change.user.partner.name)
+    decision = column(_("decision"), lambda change: badge(move_of(change), STATUS_KINDS[Status(change.to_status)]))
+    people = column(_("by"), _people)
+    reason_label = column(_("reason"), lambda change: label_of(change.reason_code) or "–")
+    reason_and_note = REASON_AND_NOTE
+    whole_note = column(_("note"), lambda change: note_of(change) or "–")
 
     def index_orders(self, request: HttpRequest) -> Mapping[str, tuple[str, ...]]:
         return {"when": ("created_at", "id")}
 
-    @admin.display(description=_("when"), ordering="created_at")
-    def when(self, change: StatusChange) -> str:
-        return moment(change.created_at)
 
-    @admin.display(description=_("user"))
-    def of_user(self, change: StatusChange) -> str:
-        return user_link(change.user)
-
-    @admin.display(description=_("partner"))
-    def partner_of_user(self, change: StatusChange) -> str:
-        """The user's partner; the decision's own column is for the filter, and may be empty."""
-        return change.user.partner.name
-
-    @admin.display(description=_("decision"))
-    def decision(self, change: StatusChange) -> str:
-        return badge(move_of(change), _STATUS_KINDS.get(Status(change.to_status), "off"))
-
-    @admin.display(description=_("by"))
-    def people(self, change: StatusChange) -> str:
-        """Who decided; of two people the one who approved, then the one who proposed."""
-        second, *rest = people_of(change)
-        return format_html('{} <span class="bo-quiet bo-below-name">{}</span>', second, "; ".join(rest))
-
-    @admin.display(description=_("reason"))
-    def reason_label(self, change: StatusChange) -> str:
-        return label_of(change.reason_code) or "–"
-
-    @admin.display(description=_("reason and note"))
-    def reason_and_note(self, change: StatusChange) -> str:
-        return reason_and_note(change)
-
-    @admin.display(description=_("note"))
-    def whole_note(self, change: StatusChange) -> str:
-        return note_of(change) or "–"
-
-
-def with_previous(events: Sequence[Any]) -> list[tuple[Any, Any | None]]:
-    """Each event with the one before it of the same user; None for the user's first. In two statements."""
-    earlier = UserEvent.objects.filter(pgh_obj=OuterRef("pgh_obj"), pgh_id__lt=OuterRef("pgh_id")).order_by("-pgh_id")
-    found = UserEvent.objects.filter(pk__in=[event.pk for event in events])
-    previous = dict(found.values_list("pk", Subquery(earlier.values("pk")[:1])))
-    rows = UserEvent.objects.in_bulk([pk for pk in previous.values() if pk is not None])
-    return [(event, rows.get(previous.get(event.pk))) for event in events]
-
-
-def display_changes(event: Any, previous: Any | None, *, sees_identity: bool) -> str:
+def _change_in_words(event: Any, previous: Any | None, *, sees_identity: bool) -> str:
     """What an event changed, such as *Last name: Okafor → Okafor-Gagnon*, of the fields that the reader may see."""
     if previous is None:
         return gettext("Submitted")
-    texts = [
-        gettext("%(field)s: %(old)s → %(new)s") % {"field": change.label, "old": change.old, "new": change.new}
-        for change in _changes(event, previous, sees_identity=sees_identity)
-    ]
-    if not texts and previous.profile_changed_at != event.profile_changed_at:
-        return gettext("Profile changed")
-    return "; ".join(texts)
-
-
-def _changes(event: Any, previous: Any, *, sees_identity: bool) -> Iterator[FieldChange]:
+    changes = [*differences(previous, event, sees_identity=sees_identity)]
     if event.status != previous.status:
-        yield FieldChange("status", previous.status, event.status)
-    yield from differences(previous, event, sees_identity=sees_identity)
+        changes.insert(0, FieldChange("status", previous.status, event.status))
+    if not changes and previous.profile_changed_at != event.profile_changed_at:
+        return gettext("Profile changed")
+    text = gettext("%(field)s: %(old)s → %(new)s")
+    return "; ".join(text % {"field": one.label, "old": one.old, "new": one.new} for one in changes)
 
 
 @admin.register(UserEvent)
-class UserEventAdmin(ReadOnlyAdmin):
+class UserEventAdmin(UserRowAdmin):
     """Every change of a user's row, with the row after it."""
 
     list_display = ("when", "of_user", "change", "made_by", "origin")
     list_filter = (ModeFilter,)
     list_select_related = ("partner",)
-    search_fields = ("pgh_obj",)
-    search_help_text = SEARCH_HELP
     ordering = ("-pgh_id",)
-    order_note = _("newest first")
     fieldsets = (
         (None, {"fields": ("when", "whole_change", "made_by", "origin")}),
         (
@@ -164,18 +129,24 @@ class UserEventAdmin(ReadOnlyAdmin):
         (_("Profile"), {"fields": PROFILE_COLUMNS}),
     )
 
+    when = column(_("when"), lambda event: moment(event.pgh_created_at), ordering="pgh_id")
+    change = column(_("change"), lambda event: brief(event.changes))
+    whole_change = column(_("change"), lambda event: event.changes)
+    made_by = column(_("by"), lambda event: cells.made_by(event.pgh_context))
+    origin = column(_("origin"), lambda event: cells.origin(event.pgh_context))
+
     def index_orders(self, request: HttpRequest) -> Mapping[str, tuple[str, ...]]:
         return {"when": ("pgh_id",)}
 
     def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Attach what each changed, in two statements."""
+        """Attach what each changed since the event before it of the same user, in two statements."""
+        earlier = UserEvent.objects.filter(pgh_obj=OuterRef("pgh_obj"), pgh_id__lt=OuterRef("pgh_id"))
+        latest = Subquery(earlier.order_by("-pgh_id").values("pk")[:1])
+        previous = dict(UserEvent.objects.filter(pk__in=[row.pk for row in rows]).values_list("pk", latest))
+        found = UserEvent.objects.in_bulk([pk for pk in previous.values() if pk is not None])
         sees_identity = request.user.has_perm(IDENTITY_PERMISSION)
-        texts = {
-            event.pk: display_changes(event, previous, sees_identity=sees_identity)
-            for event, previous in with_previous(rows)
-        }
-        for event in rows:
-            event.changes = texts[event.pk]
+        for row in rows:
+            row.changes = _change_in_words(row, found.get(previous.get(row.pk)), sees_identity=sees_identity)
 
     def matching(self, request: HttpRequest, term: str) -> Q:
         return Q(pgh_obj__in=users_found(request, term))
@@ -186,69 +157,36 @@ class UserEventAdmin(ReadOnlyAdmin):
         record_access(request, AccessKind.OPENED, user=kwargs["obj"].pgh_obj, detail=Page.HISTORY)
         return super().render_change_form(request, *args, **kwargs)
 
-    @admin.display(description=_("when"), ordering="pgh_id")
-    def when(self, event: Any) -> str:
-        return moment(event.pgh_created_at)
-
     @admin.display(description=_("user"))
     def of_user(self, event: Any) -> str:
         """The user by the name that the change left them."""
         return case_link(event.pgh_obj_id, event.full_name, event.external_id, event.partner.name)
-
-    @admin.display(description=_("change"))
-    def change(self, event: Any) -> str:
-        return brief(event.changes)
-
-    @admin.display(description=_("change"))
-    def whole_change(self, event: Any) -> str:
-        return str(event.changes)
 
     @admin.display(description=_("user"))
     def user(self, event: Any) -> str:
         case = reverse("backoffice_case", args=(event.pgh_obj_id,))
         return format_html('<a href="{}">{}</a>', case, event.pgh_obj_id)
 
-    @admin.display(description=_("by"))
-    def made_by(self, event: Any) -> str:
-        return cells.made_by(event.pgh_context)
-
-    @admin.display(description=_("origin"))
-    def origin(self, event: Any) -> str:
-        return cells.origin(event.pgh_context)
-
 
 @admin.register(AccessRecord)
-class AccessRecordAdmin(ReadOnlyAdmin):
+class AccessRecordAdmin(UserRowAdmin):
     """Who opened, claimed or exported which user."""
 
     list_display = ("created_at", "kind", "staff", "of_user", "detail_text", "origin")
     list_filter = (SinceFilter, UntilFilter, ("kind", ChoicesDropdownFilter), ModeFilter)
     list_select_related = ("staff", "user__partner")
-    search_fields = ("user",)
     search_help_text = _("What finds a user, or a staff username in full")
     change_list_template = _WITH_EXPORT
-    ordering = ("-created_at", "-id")
-    order_note = _("newest first")
     fields = ("created_at", "kind", "staff", "of_user", "detail_text", "origin")
+
+    # Exports of lists have no user.
+    of_user = column(_("user"), lambda record: user_link(record.user) if record.user else "–")
+    origin = column(_("request"), lambda record: cells.on_click(record.request_id))
+    detail_text = column(_("detail"), lambda record: record.detail_text or "–")
 
     def matching(self, request: HttpRequest, term: str) -> Q:
         """Search by the user or the staff member named exactly, or else by what finds users."""
         if exact := find_exactly(term, mode_of(request)):
             return Q(user__in=exact)
-        if Staff.objects.filter(username=term).exists():
-            return Q(staff__username=term)
-        return Q(user__in=users_found(request, term))
-
-    @admin.display(description=_("user"))
-    def of_user(self, record: AccessRecord) -> str:
-        """A link to the case; exports of lists have none."""
-        return "–" if record.user is None else user_link(record.user)
-
-    @admin.display(description=_("request"))
-    def origin(self, record: AccessRecord) -> str:
-        return cells.on_click(record.request_id)
-
-    @admin.display(description=_("detail"))
-    def detail_text(self, record: AccessRecord) -> str:
-        """The page that was opened, or what was claimed or exported."""
-        return record.detail_text or "–"
+        is_username = Staff.objects.filter(username=term).exists()
+        return Q(staff__username=term) if is_username else super().matching(request, term)

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
@@ -17,7 +17,6 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
 from django.utils.formats import get_format
 from django.utils.html import format_html
-from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
 from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
@@ -25,14 +24,14 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from backoffice.access import record_access
 from backoffice.exports.downloads import too_many_downloads
-from backoffice.lists.cells import badge, labelled, moment, user_link
-from backoffice.lists.filters import ChoiceFilter, SinceFilter, UntilFilter, ValueFilter
-from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table
+from backoffice.lists.cells import badge, column, moment, user_link
+from backoffice.lists.filters import ChoiceFilter, Conditions, SinceFilter, UntilFilter, ValueFilter
+from backoffice.lists.pages import Table
 from backoffice.users.filters import ModeFilter, mode_of, users_found
-from core.models import AuditEntry
+from backoffice.users.history_admin import TWO_LINES, UserRowAdmin
 from core.streaming import STAFF, TooManyStreamsError
 from partners.models import Mode, Partner
-from transactions.documents.downloads import DOWNLOADED, DocumentError, record_download, respond
+from transactions.documents.downloads import DocumentError, record_download, respond
 from transactions.models import CURRENCY_PATTERN, NUMBER_LIMIT, Conversion, Document, DocumentWithdrawal
 from transactions.risk_flags import InactiveConversion, Threshold
 from users.models import AccessKind, Status
@@ -128,98 +127,49 @@ class AmountFilter(TextFilter):  # type: ignore[misc]
 class ConversionFlagFilter(ChoiceFilter):
     """By the risk flags that are about a conversion; partial indexes have the few."""
 
-    title, parameter_name = _("risk flags"), "flags"
-    options = tuple((kind.code, kind.title) for kind in (InactiveConversion, Threshold))
-    is_indexed = True
+    title, parameter_name, is_indexed = _("risk flags"), "flags", True
 
-    def matching(self, request: HttpRequest, value: str) -> Q:
-        return {kind.code: kind.about for kind in (InactiveConversion, Threshold)}.get(value, Q())
+    def conditions(self, request: HttpRequest) -> Conditions:
+        return {kind.code: (kind.title, kind.about) for kind in (InactiveConversion, Threshold)}
 
 
-class UserRowAdmin(ReadOnlyAdmin):
-    """Rows of users, newest first."""
-
-    list_filter: ClassVar[tuple[Any, ...]] = (
-        UserFilter,
-        SinceFilter,
-        UntilFilter,
-        ("partner", RelatedDropdownFilter),
-        ModeFilter,
-    )
-    list_select_related: ClassVar[tuple[str, ...]] = ("user__partner",)
-    ordering = ("-created_at", "-id")
-    order_note = _("newest first")
-
-    @admin.display(description=_("user"))
-    def of_user(self, row: Any) -> str:
-        return user_link(row.user)
-
-    def matching(self, request: HttpRequest, term: str) -> Q:
-        """By the row's id in full, or else by what finds users."""
-        ids = self.named(request, term)
-        return Q(pk__in=ids) if ids else Q(user__in=users_found(request, term))
-
-    def named(self, request: HttpRequest, term: str) -> list[int]:
-        """The rows that have this id."""
-        raise NotImplementedError
+_FILTERS = (SinceFilter, UntilFilter)
+_MORE_FILTERS = (("partner", RelatedDropdownFilter), ModeFilter)
 
 
 @admin.register(Conversion)
 class ConversionAdmin(UserRowAdmin):
     """Conversions, with the digits as recorded."""
 
-    list_display = (
-        "conversion_id",
-        "created_at",
-        "of_user",
-        "sent",
-        "received_at_rate",
-    )
-    list_filter = (*UserRowAdmin.list_filter[:3], AmountFilter, ConversionFlagFilter, *UserRowAdmin.list_filter[3:])
+    list_display = ("conversion_id", "created_at", "user_and_flag", "sent", "received_at_rate")
+    list_filter = (UserFilter, *_FILTERS, AmountFilter, ConversionFlagFilter, *_MORE_FILTERS)
     search_fields = ("conversion_id",)
     search_help_text = _("A conversion ID in full, or what finds a user")
     fields = (
-        "conversion_id",
-        "partner",
-        "user",
-        "created_at",
-        "type",
-        "sent",
-        "received",
-        "exact_rate",
-        "recorded_at",
-        "user_then",
-        "reaches_threshold",
+        *("conversion_id", "partner", "of_user", "created_at", "type", "sent", "received", "exact_rate"),
+        *("recorded_at", "user_then", "reaches_threshold"),
     )
 
-    def named(self, request: HttpRequest, term: str) -> list[int]:
-        """By conversionId, whose index begins with the partner."""
+    sent = column(_("from"), lambda one: f"{one.from_amount:f} {one.from_currency}")
+    received = column(_("to"), lambda one: f"{one.to_amount:f} {one.to_currency}")
+    exact_rate = column(_("rate"), lambda one: f"{one.rate:f}")
+
+    def matching(self, request: HttpRequest, term: str) -> Q:
+        """By conversionId in full, whose index begins with the partner, or else by what finds users."""
         partners = in_mode(Partner.objects.order_by(), mode_of(request)).values("pk")
         matches = Conversion.objects.filter(partner__in=partners, conversion_id=term)
-        return list(matches.order_by().values_list("pk", flat=True)[:MAX_EXACT_MATCHES])
-
-    @admin.display(description=_("from"))
-    def sent(self, conversion: Conversion) -> str:
-        return f"{conversion.from_amount:f} {conversion.from_currency}"
-
-    @admin.display(description=_("to"))
-    def received(self, conversion: Conversion) -> str:
-        return f"{conversion.to_amount:f} {conversion.to_currency}"
+        found = list(matches.order_by().values_list("pk", flat=True)[:MAX_EXACT_MATCHES])
+        return Q(pk__in=found) if found else super().matching(request, term)
 
     @admin.display(description=_("to, rate"))
     def received_at_rate(self, conversion: Conversion) -> str:
-        cell = '{} <span class="bo-quiet bo-below-name">{}</span>'
-        return format_html(cell, self.received(conversion), self.exact_rate(conversion))
+        return format_html(TWO_LINES, self.received(conversion), self.exact_rate(conversion))
 
     @admin.display(description=_("user"))
-    def of_user(self, row: Conversion) -> str:
+    def user_and_flag(self, conversion: Conversion) -> str:
         """The user, and what a risk flag is about."""
-        note = badge(_("Not active when recorded"), "warning") if row.while_inactive else ""
-        return format_html("{} {}", user_link(row.user), note)
-
-    @admin.display(description=_("rate"))
-    def exact_rate(self, conversion: Conversion) -> str:
-        return f"{conversion.rate:f}"
+        note = badge(_("Not active when recorded"), "warning") if conversion.while_inactive else ""
+        return format_html("{} {}", user_link(conversion.user), note)
 
     @admin.display(description=_("user when recorded"))
     def user_then(self, conversion: Conversion) -> Any:
@@ -229,30 +179,30 @@ class ConversionAdmin(UserRowAdmin):
 
 @admin.register(Document)
 class DocumentAdmin(UserRowAdmin):
-    """Documents."""
+    """Documents; the audit log has their downloads."""
 
     list_display = ("document_id", "created_at", "of_user", "type", "title", "size", "withdrawn")
-    list_select_related: ClassVar[tuple[str, ...]] = ("user__partner", "withdrawal")
+    list_filter = (UserFilter, *_FILTERS, *_MORE_FILTERS)
+    list_select_related = ("user__partner", "withdrawal")
     search_fields = ("document_id",)
     search_help_text = _("A document ID in full, or what finds a user")
+    audited_by = "document_id"
     fields = (
-        *("document_id", "partner", "user", "created_at"),
+        *("document_id", "partner", "of_user", "created_at"),
         *("type", "title", "content_type", "size_bytes", "digest", "recorded_at", "file"),
     )
 
-    def named(self, request: HttpRequest, term: str) -> list[int]:
-        """By documentId."""
+    size = column(_("size"), lambda document: filesizeformat(document.size_bytes))
+    digest = column("SHA-256", lambda document: bytes(document.sha256).hex())
+    withdrawn = column(_("withdrawn"), lambda document: hasattr(document, "withdrawal"), boolean=True)
+
+    def matching(self, request: HttpRequest, term: str) -> Q:
+        """By documentId in full, or else by what finds users."""
         with suppress(ValueError):
-            return list(Document.objects.filter(document_id=uuid.UUID(term)).values_list("pk", flat=True))
-        return []
-
-    @admin.display(description=_("size"))
-    def size(self, document: Document) -> str:
-        return filesizeformat(document.size_bytes)
-
-    @admin.display(description="SHA-256")
-    def digest(self, document: Document) -> str:
-        return bytes(document.sha256).hex()
+            found = Document.objects.filter(document_id=uuid.UUID(term))
+            if found.exists():
+                return Q(pk__in=found.values("pk"))
+        return super().matching(request, term)
 
     @admin.display(description=_("file"))
     def file(self, document: Document) -> str:
@@ -263,12 +213,8 @@ class DocumentAdmin(UserRowAdmin):
         """Without the file for those who may not download it."""
         return [name for name in self.fields if name != "file" or request.user.has_perm(MAY_DOWNLOAD)]
 
-    @admin.display(description=_("withdrawn"), boolean=True)
-    def withdrawn(self, document: Document) -> bool:
-        return hasattr(document, "withdrawal")
-
     def tables_of(self, request: HttpRequest, obj: Document) -> Iterator[Table]:
-        """The withdrawal, if any, and who downloaded it."""
+        """The withdrawal, if any."""
         if withdrawal := DocumentWithdrawal.objects.select_related("by").filter(document=obj).first():
             yield Table(
                 title=_("This document was withdrawn"),
@@ -276,7 +222,6 @@ class DocumentAdmin(UserRowAdmin):
                 rows=[(moment(withdrawal.created_at), withdrawal.by.get_username(), withdrawal.reason)],
                 note=_("The partner can neither list nor download it."),
             )
-        yield _downloads(request, obj)
 
     def get_urls(self) -> list[URLPattern]:
         """Django's, and that of the file."""
@@ -303,24 +248,3 @@ class DocumentAdmin(UserRowAdmin):
             return self.redirect_to(document)
         record_download(document, by={"staff": record.staff.get_username(), "requestId": record.request_id})
         return response
-
-
-def _downloads(request: HttpRequest, document: Document) -> Table:
-    """The latest downloads of a document, as the audit log has them."""
-    found = {"object": str(document.document_id), "action": DOWNLOADED}
-    entries = AuditEntry.objects.filter(**found).order_by("-at", "-id")[: TABLE_ROWS + 1]
-    rows = [
-        (moment(one.at), labelled(one.get_actor_kind_display(), one.actor), one.detail.get("key", "–"))
-        for one in entries
-    ]
-    url = f"{reverse('admin:core_auditentry_changelist')}?{urlencode(found)}"
-    all_rows = url if request.user.has_perm("core.view_auditentry") else ""
-    return Table(
-        title=_("Downloads"),
-        headings=(_("when"), _("who"), _("API key")),
-        rows=rows[:TABLE_ROWS],
-        all_rows=all_rows,
-        is_cut=bool(all_rows) and len(rows) > TABLE_ROWS,
-        note=_("Repeated downloads with one key within an hour are one line."),
-        empty=_("Nobody has downloaded it."),
-    )

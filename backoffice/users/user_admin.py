@@ -2,15 +2,12 @@
 
 from collections.abc import Mapping
 from typing import Any
-from uuid import UUID
 
 from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
@@ -21,13 +18,14 @@ from django.utils.translation import gettext_lazy, ngettext
 from unfold.decorators import action
 
 from backoffice.access import request_id_of, staff_of
-from backoffice.actions import Act, EachAction
+from backoffice.actions import act_on_each
 from backoffice.exports.evidence_packs import MAX_USERS
 from backoffice.exports.views import packs_page
-from backoffice.lists.cells import badge, date_column, display_flags, icon_and_text, moment, user_link
+from backoffice.lists.cells import badge, column, date_column, display_flags, icon_and_text, moment, user_link
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.lists.waiting_time import age_cell
 from backoffice.users.filters import mode_of, sees_identity, warn_of_cut
+from backoffice.users.history_admin import STATUS_KINDS
 from backoffice.users.user_lists import ALL, HEAD, QUEUE_ORDER, WORK_LISTS, UserList, head_context, list_of
 from partners.models import Mode
 from users import claims, search
@@ -36,13 +34,6 @@ from users.decisions.risk_flags import risk_flag_codes
 from users.models import Claim, Status, User
 from users.retention import erased_text
 
-_STATUS_KINDS = {
-    Status.PENDING_COMPLIANCE: "off",
-    Status.ACTIVE: "good",
-    Status.REJECTED: "bad",
-    Status.SUSPENDED: "warning",
-    Status.CLOSED: "bad",
-}
 MAX_SELECTED = 100
 
 
@@ -73,6 +64,18 @@ class IdentifiersForm(forms.Form):
         return cleaned
 
 
+def _status_badge(user: User) -> str:
+    return badge(user.get_status_display(), STATUS_KINDS[Status(user.status)])
+
+
+def _answered_mark(user: User) -> SafeString:
+    """The mark of a user whose partner has answered; empty for others."""
+    if not user.is_answered:
+        return SafeString()
+    mark = badge(icon_and_text("mark_email_read", _("Answered")), "good")
+    return format_html('<div class="bo-answered">{}</div>', mark)
+
+
 @admin.register(User)
 class UserAdmin(ReadOnlyAdmin):
     """The lists of backoffice/users/user_lists.py, each at its address; a name leads to the case."""
@@ -91,16 +94,13 @@ class UserAdmin(ReadOnlyAdmin):
     list_disable_select_all = True
 
     def get_urls(self) -> list[URLPattern]:
-        """Django's, and one for each work list."""
+        """Django's, but those of a row, whose page is the case; and one for each work list."""
         view = self.admin_site.admin_view(self.changelist_view)
-        return [*(path(f"{name}/", view, name=f"users_user_{name}") for name in WORK_LISTS), *super().get_urls()]
+        lists = [path(f"{name}/", view, name=f"users_user_{name}") for name in WORK_LISTS]
+        return [*lists, *(one for one in super().get_urls() if "object_id" not in str(one.pattern))]
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        shown = list_of(request)
-        context = {"title": shown.title}
-        if shown is not ALL and request.method == "GET" and self.has_view_permission(request):
-            context |= head_context(request)
-        return super().changelist_view(request, context | (extra_context or {}))
+    def head_of(self, request: HttpRequest) -> dict[str, Any]:
+        return {} if list_of(request) is ALL else head_context(request)
 
     def texts_of(self, request: HttpRequest) -> UserList:
         return list_of(request)
@@ -136,13 +136,16 @@ class UserAdmin(ReadOnlyAdmin):
             user.is_mine = held is not None and held.staff_id == staff.pk
             user.may = compliance.permitted_actions(user=user, claim=held, staff=staff)
 
-    @admin.display(description=gettext_lazy("user"))
-    def user(self, user: User) -> str:
-        return user_link(user)
-
-    @admin.display(description=gettext_lazy("status"), ordering="status")
-    def status_badge(self, user: User) -> str:
-        return badge(user.get_status_display(), _STATUS_KINDS[Status(user.status)])
+    user = column(gettext_lazy("user"), user_link)
+    status_badge = column(gettext_lazy("status"), _status_badge, ordering="status")
+    # The age of the answer, which is compared with the target.
+    since_answer = column(gettext_lazy("since the answer"), lambda user: age_cell(user.waiting_since))
+    since_change = column(
+        gettext_lazy("since the change"), lambda user: age_cell(user.identity_changed_at, is_due=False)
+    )
+    user_and_status = column(
+        gettext_lazy("user"), lambda user: format_html("{} {}", user_link(user), _status_badge(user))
+    )
 
     @admin.display(description=gettext_lazy("waiting"), ordering="status_since")
     def waiting(self, user: User) -> str:
@@ -159,11 +162,6 @@ class UserAdmin(ReadOnlyAdmin):
         since = user.waiting_since if user.status == Status.PENDING_COMPLIANCE else None
         return _answered_mark(user) + age_cell(since or user.status_since, is_due=since is not None)
 
-    @admin.display(description=gettext_lazy("since the answer"))
-    def since_answer(self, user: Any) -> str:
-        """The age of the answer, which is compared with the target."""
-        return age_cell(user.waiting_since)
-
     @admin.display(description=gettext_lazy("due"))
     def due(self, user: Any) -> str:
         """When the first answer is due, whether that has passed, and how many are missing."""
@@ -173,14 +171,6 @@ class UserAdmin(ReadOnlyAdmin):
         missing = ngettext("%(count)s open", "%(count)s open", count) % {"count": count}
         cell = '<div class="bo-age">{} <strong>{}</strong> <span>{}</span></div>'
         return format_html(cell, mark, moment(user.requirements_due_at), missing)
-
-    @admin.display(description=gettext_lazy("since the change"))
-    def since_change(self, user: Any) -> str:
-        return age_cell(user.identity_changed_at, is_due=False)
-
-    @admin.display(description=gettext_lazy("user"))
-    def user_and_status(self, user: Any) -> str:
-        return format_html("{} {}", self.user(user), self.status_badge(user))
 
     @admin.display(description=gettext_lazy("province"))
     def place(self, user: Any) -> str:
@@ -194,24 +184,21 @@ class UserAdmin(ReadOnlyAdmin):
 
     @admin.display(description=gettext_lazy("claimed by"))
     def claimed_by(self, user: Any) -> str:
-        if user.is_mine:
-            return format_html('<strong class="bo-mine">{}</strong>', _("You"))
-        return (
-            format_html('<span class="bo-quiet">{}</span>', _("Nobody")) if user.held is None else str(user.held.staff)
-        )
+        if user.held is None:
+            return format_html('<span class="bo-quiet">{}</span>', _("Nobody"))
+        return format_html('<strong class="bo-mine">{}</strong>', _("You")) if user.is_mine else str(user.held.staff)
 
     @admin.display(description="")
     def buttons(self, user: Any) -> str:
         """Buttons of backoffice/case/acts.py, in the form of the list's head."""
-        name = {"name": user.full_name}
-        texts = {
-            "claim": (_("Claim %(name)s") % name, _("Claim")),
-            "release": (_("Release %(name)s") % name, _("Release")),
-        }
+        texts = {"claim": (_("Claim %(name)s"), _("Claim")), "release": (_("Release %(name)s"), _("Release"))}
+        cells = (
+            (reverse(f"backoffice_{view}", args=(user.pk,)), label % {"name": user.full_name}, text)
+            for view, (label, text) in texts.items()
+            if user.may[view]
+        )
         button = '<button class="bo-button bo-plain" form="case-button" formaction="{}" aria-label="{}">{}</button>'
-        possible = [view for view in texts if user.may[view]]
-        urls = {view: reverse(f"backoffice_{view}", args=(user.pk,)) for view in possible}
-        return format_html_join(" ", button, ((urls[view], *texts[view]) for view in possible))
+        return format_html_join(" ", button, cells)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -229,23 +216,27 @@ class UserAdmin(ReadOnlyAdmin):
     def has_claim_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm(claims.PERMISSION)
 
-    @EachAction(
-        title=gettext_lazy("Claim"),
-        permission="claim",
-        done=lambda count: ngettext("%(count)s case is yours.", "%(count)s cases are yours.", count) % {"count": count},
-    )
-    def claim_selected(self, act: Act) -> None:
+    @admin.action(description=gettext_lazy("Claim"), permissions=["claim"])
+    def claim_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> None:
         """Claim each selected case that is free."""
-        claims.claim(user=act.row, staff=act.staff, request_id=request_id_of(act.request))
+        staff, request_id = staff_of(request), request_id_of(request)
+        act_on_each(
+            request,
+            self.selected(request),
+            lambda user: claims.claim(user=user, staff=staff, request_id=request_id),
+            lambda count: ngettext("%(count)s case is yours.", "%(count)s cases are yours.", count),
+        )
 
-    @EachAction(
-        title=gettext_lazy("Release"),
-        permission="claim",
-        done=lambda count: ngettext("%(count)s case is free.", "%(count)s cases are free.", count) % {"count": count},
-    )
-    def release_selected(self, act: Act) -> None:
+    @admin.action(description=gettext_lazy("Release"), permissions=["claim"])
+    def release_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> None:
         """Release each selected case that the person may release."""
-        claims.release(user=act.row, staff=act.staff, request_id=request_id_of(act.request))
+        staff, request_id = staff_of(request), request_id_of(request)
+        act_on_each(
+            request,
+            self.selected(request),
+            lambda user: claims.release(user=user, staff=staff, request_id=request_id),
+            lambda count: ngettext("%(count)s case is free.", "%(count)s cases are free.", count),
+        )
 
     def has_export_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("users.export_user")
@@ -284,20 +275,3 @@ class UserAdmin(ReadOnlyAdmin):
         return TemplateResponse(
             request, "admin/users/user/identified.html", self.admin_site.each_context(request) | context
         )
-
-    def change_view(self, request: HttpRequest, object_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Lead to the case, a user's only page. Raises PermissionDenied and Http404."""
-        if request.method == "POST" or not self.has_view_permission(request):
-            raise PermissionDenied
-        try:
-            return redirect("backoffice_case", UUID(object_id))
-        except ValueError:
-            raise Http404 from None
-
-
-def _answered_mark(user: User) -> SafeString:
-    """The mark of a user whose partner has answered; empty for others."""
-    if not user.is_answered:
-        return SafeString()
-    mark = badge(icon_and_text("mark_email_read", _("Answered")), "good")
-    return format_html('<div class="bo-answered">{}</div>', mark)

@@ -16,7 +16,6 @@ from backoffice.lists.cells import flag_legend
 from backoffice.lists.pages import MODE
 from backoffice.users import filters
 from partners.models import Mode
-from users import claims
 from users.decisions import proposals
 from users.models import ANSWERED, ASKED, Claim, Status, User
 from users.models.case import in_mode
@@ -136,18 +135,10 @@ def list_of(request: HttpRequest) -> UserList:
     return WORK_LISTS.get(name, ALL)
 
 
-def head_context(request: HttpRequest) -> dict[str, Any]:
-    """The context of HEAD above the work lists: each other as tabs, and one's own claims."""
-    mode = filters.mode_of(request)
-    lists: dict[str, tuple[Any, QuerySet[Any]]] = {
-        f"users_user_{name}": (one.title, in_mode(User.objects.filter(one.condition), mode))
-        for name, one in WORK_LISTS.items()
-    }
-    # Sandbox users have no proposals.
-    if mode == Mode.LIVE and request.user.has_perm("users.view_proposal"):
-        lists["users_proposal_changelist"] = (_("For a second person"), proposals.waiting())
-    query = {MODE: mode.value} if mode == Mode.SANDBOX else {}
-    tabs = [
+def tabs(request: HttpRequest, lists: Mapping[str, tuple[Any, QuerySet[Any]]]) -> list[dict[str, Any]]:
+    """Links to lists, each with its number of rows. lists: titles and rows, by the names of the addresses."""
+    query = {MODE: Mode.SANDBOX.value} if filters.mode_of(request) == Mode.SANDBOX else {}
+    return [
         {
             "title": title,
             "url": reverse(f"admin:{name}", query=query),
@@ -156,12 +147,21 @@ def head_context(request: HttpRequest) -> dict[str, Any]:
         }
         for name, (title, rows) in lists.items()
     ]
-    sees_identity = filters.sees_identity(request)
+
+
+def head_context(request: HttpRequest) -> dict[str, Any]:
+    """The context of HEAD above the work lists: each other as tabs, and one's own claims."""
+    mode, sees_identity = filters.mode_of(request), filters.sees_identity(request)
+    lists: dict[str, tuple[Any, QuerySet[Any]]] = {
+        f"users_user_{name}": (one.title, in_mode(User.objects.filter(one.condition), mode))
+        for name, one in WORK_LISTS.items()
+    }
+    # Sandbox users have no proposals.
+    if mode == Mode.LIVE and request.user.has_perm("users.view_proposal"):
+        lists["users_proposal_changelist"] = (_("For a second person"), proposals.waiting())
     return {
-        "tabs": tabs,
+        "tabs": tabs(request, lists),
         "sees_identity": sees_identity,
         "flag_legend": flag_legend(sees_identity=sees_identity),
-        "may_claim": request.user.has_perm(claims.PERMISSION),
-        "claimed_url": reverse("admin:users_user_queue", query={"claimed": filters.ME} | query),
         "claimed_count": bounded_count(in_mode(Claim.objects.filter(staff=staff_of(request)), mode)),
     }
