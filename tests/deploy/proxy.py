@@ -47,17 +47,25 @@ class Proxy:
         """Return a TLS context that trusts this proxy only."""
         return ssl.create_default_context(cafile=str(self.folder / AUTHORITY))
 
-    @contextmanager
-    def connected(self, *, address: str = "127.0.0.1", spoken_for: str | None = None) -> Iterator[ssl.SSLSocket]:
+    def connect(self, *, address: str = "127.0.0.1", spoken_for: str | None = None) -> ssl.SSLSocket:
         """Connect. address: the local one. spoken_for: the client address, by the PROXY protocol."""
         port = self.spoken_for_port if spoken_for else self.port
-        with socket.create_connection(("127.0.0.1", port), timeout=WAIT_SECONDS, source_address=(address, 0)) as plain:
+        plain = socket.create_connection(("127.0.0.1", port), timeout=WAIT_SECONDS, source_address=(address, 0))
+        try:
             if spoken_for:
                 family = "TCP6" if ":" in spoken_for else "TCP4"
                 there = "2001:db8:ffff::1" if ":" in spoken_for else "192.0.2.1"
                 plain.sendall(f"PROXY {family} {spoken_for} {there} 50000 443\r\n".encode())
-            with self.tls().wrap_socket(plain, server_hostname=NAME) as connection:
-                yield connection
+            return self.tls().wrap_socket(plain, server_hostname=NAME)
+        except OSError:
+            plain.close()
+            raise
+
+    @contextmanager
+    def connected(self, *, address: str = "127.0.0.1", spoken_for: str | None = None) -> Iterator[ssl.SSLSocket]:
+        """Connect for the block."""
+        with self.connect(address=address, spoken_for=spoken_for) as connection:
+            yield connection
 
 
 @contextmanager

@@ -30,9 +30,9 @@ from tests.deploy.proxy import NAME, Proxy
 from tests.deploy.proxy import running as running_proxy
 from tests.failover.clients import Clients, Notes
 from tests.failover.patroni_cluster import Node, PatroniCluster, haproxy, running_cluster
-from tests.resilience.delivering import delivering
 from tests.slow.live.conftest import free_port, launch, production, stop
 from tests.support.client import PartnerClient
+from tests.support.delivering import delivering
 from tests.support.receiver import Authority, Receiver
 from tests.support.redis_process import own_redis
 from tests.support.watched import wait_until

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from tests.resilience.cluster import own_cluster
-from tests.resilience.delivering import delivering, start_delivering
+from tests.support.delivering import delivering, start_delivering
 from tests.support.watched import wait_until
 from tests.support.writers import Writer, add_users
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from django.conf import settings
 from config.serve import STOPPING_SECONDS
 from partners.models import Partner
 from tests import factories
-from tests.resilience.load import KeptConnection
+from tests.resilience.load import KeptConnection, to_port
 from tests.slow.live.conftest import blocked_by, free_port, production
 from tests.support.client import PartnerClient
 from tests.support.timeouts import WAIT_SECONDS
@@ -53,7 +54,7 @@ def test_a_request_in_progress_gets_its_response_when_the_service_stops(
     blocker, observer = session(), session()
     blocker.execute("SELECT FROM users_user WHERE external_id = %s FOR UPDATE", [body["externalId"]])
     observer.autocommit = True
-    silent = KeptConnection(service.port)
+    silent = KeptConnection(partial(to_port(service.port), 0))
     assert PartnerClient(api.api_key, api.secret, silent).get("/v1/ping").status == 200
     with ThreadPoolExecutor(1) as pool:
         response = pool.submit(api.patch, f"/v1/users/{body['externalId']}", {"city": "Ottawa"})

@@ -17,10 +17,10 @@ from django.conf import settings
 
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, SUPERUSER, EmbeddedServer, give_to_account, programs
 from tests import factories
-from tests.resilience.delivering import delivering
 from tests.resilience.test_backup import Place
 from tests.slow.live.conftest import Server, serving
 from tests.support.client import PartnerClient
+from tests.support.delivering import delivering
 from tests.support.timeouts import WAIT_SECONDS
 from tests.support.watched import wait_until
 from tests.support.writers import Writer

@@ -1,17 +1,13 @@
 """A receiver on this machine, and `deliver_events` in this process or in one of its own."""
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pytest
-from django.conf import settings
 
 from events.models import WebhookEndpoint
 from events.webhooks import delivering as deliverer_module
@@ -19,9 +15,8 @@ from events.webhooks import endpoints, leases, results, sending
 from events.webhooks.delivering import Deliverer
 from partners.models import Partner
 from tests import factories
-from tests.slow.live.conftest import production
 from tests.support import drift
-from tests.support.commands import obey_all_signals
+from tests.support.delivering import delivering as run_delivering
 from tests.support.receiver import Authority, Receiver
 from tests.support.timeouts import WAIT_SECONDS
 
@@ -107,22 +102,5 @@ def delivering(loopback: None, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.fixture
 def process(authority: Authority) -> Any:
     """Run the command `deliver_events` while the block runs."""
-
-    @contextmanager
-    def run() -> Iterator["subprocess.Popen[bytes]"]:
-        given = production(DEBUG="true", WEBHOOK_ALLOW_LOOPBACK="true", WEBHOOK_CA_BUNDLE=str(authority.bundle))
-        process = subprocess.Popen(
-            [sys.executable, "manage.py", "deliver_events"],
-            env=os.environ | given,
-            cwd=Path(settings.BASE_DIR),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            preexec_fn=obey_all_signals,  # noqa: PLW1509 - it only sets what happens at signals
-        )
-        try:
-            yield process
-        finally:
-            process.terminate()
-            process.wait(timeout=WAIT_SECONDS)
-
-    return run
+    given = {"DEBUG": "true", "WEBHOOK_ALLOW_LOOPBACK": "true", "WEBHOOK_CA_BUNDLE": str(authority.bundle)}
+    return partial(run_delivering, **given)

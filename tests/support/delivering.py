@@ -1,7 +1,6 @@
-"""`deliver_events` on any database."""
+"""`deliver_events` on any database, as a process."""
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,11 +10,12 @@ from pathlib import Path
 from django.conf import settings
 
 from tests.slow.live.conftest import production
+from tests.support.commands import obey_all_signals
 from tests.support.timeouts import WAIT_SECONDS
 
 
-def start_delivering(log: Path, **environment: str) -> "subprocess.Popen[bytes]":
-    """Start a process; it ends when it is signalled."""
+def start_delivering(log: Path = Path(os.devnull), /, **environment: str) -> "subprocess.Popen[bytes]":
+    """Start a process; it ends when it is signalled. log: a file for its output."""
     with log.open("ab") as output:
         return subprocess.Popen(
             [sys.executable, "manage.py", "deliver_events"],
@@ -23,15 +23,16 @@ def start_delivering(log: Path, **environment: str) -> "subprocess.Popen[bytes]"
             cwd=Path(settings.BASE_DIR),
             stdout=output,
             stderr=output,
+            preexec_fn=obey_all_signals,  # noqa: PLW1509 - it only sets what happens at signals
         )
 
 
 @contextmanager
-def delivering(log: Path, **environment: str) -> Iterator[None]:
+def delivering(log: Path = Path(os.devnull), /, **environment: str) -> Iterator["subprocess.Popen[bytes]"]:
     """Run a process while the block runs, and end it in order."""
     process = start_delivering(log, **environment)
     try:
-        yield
+        yield process
     finally:
-        process.send_signal(signal.SIGTERM)
+        process.terminate()
         process.wait(timeout=WAIT_SECONDS)
