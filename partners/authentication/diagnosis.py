@@ -1,29 +1,24 @@
 """Why a signature was refused, for a sandbox partner: contract, section 11.
 
-The text that was signed is searched for: each line of the canonical request with its usual mistakes, the usual layouts
-of the lines, the usual forms of the secret. MAX_TEXTS, MAX_BYTES and the limits of each line bound the work. Neither
-the secret nor the right signature is in the result.
+The text that was signed is searched for: the canonical request with one usual mistake. Neither the secret nor the right
+signature is in the result.
 """
 
 import base64
 import hmac
+import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
-from hashlib import sha256
-from itertools import chain, islice
-
-from django.conf import settings
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import UTC, timedelta
+from functools import partial
+from itertools import product
+from urllib.parse import quote, quote_plus, unquote
 
 from core.formats.rfc_3339 import parse_timestamp
+from partners.authentication import signatures
 from partners.authentication.signature_authentication import AuthenticationFailure, SignatureRefusedError, SignedRequest
-from partners.authentication.wrong_lines import LINES, Mistake, wrong_lines
 from partners.models import SECRET_PREFIXES, Mode
-
-# How many texts are signed, and their bytes in total.
-MAX_TEXTS, MAX_BYTES = 1_500, 500_000
-# Nothing is searched for if path, query and headers are longer.
-MAX_HEAD = 4096
 
 _KNOWN = {
     AuthenticationFailure.MISSING_HEADER: "headerMissing",
@@ -35,7 +30,8 @@ _KNOWN = {
 RULES = {
     "timestampFormat": "Send the time in UTC such as 2026-01-15T10:30:00Z, and sign the same text.",
     "clockSkew": "Use UTC or write the offset, synchronise the clock, and sign each attempt when you send it.",
-    "signatureFormat": "Send the HMAC-SHA256 as 64 hex digits and nothing else, such as hexdigest() writes.",
+    "signatureFormat": "The signature is not 64 hex digits. Send the HMAC-SHA256 as hexdigest() writes it, without a"
+    " label or quotation marks.",
     "secret": "Use the secret that was issued with this API key, as issued.",
     "method": "Line 1 is the method in upper case.",
     "path": "Line 2 is the path from /v1 on: decode it, then percent-encode every byte but A-Z a-z 0-9 - . _ ~ / with"
@@ -46,8 +42,8 @@ RULES = {
     "idempotencyKey": "Line 5 is the Idempotency-Key exactly as sent, and empty if there is none.",
     "body": "Line 6 is the SHA-256 in lower-case hex of the bytes that are sent: serialise the body once.",
     "lineBreaks": "Join the six lines by one line feed each, the empty ones too, with nothing before or after.",
-    "lineOrder": f"The six lines are {', '.join(LINES)}.",
 }
+LINES = ("method", "path", "query", "timestamp", "idempotencyKey", "body")
 CAUSES = {*_KNOWN.values(), *RULES, "unknown"}
 _NO_BODY = "The request has no body. Look for a redirect or a library that drops it, and send the bytes that you hash."
 _NOT_FOUND = (
@@ -55,144 +51,145 @@ _NOT_FOUND = (
     " live one (a test secret begins with psi_test_secret_), or for another text. Compare canonicalRequest, byte for"
     " byte, with the text that your program signed."
 )
-# Makes the bytes of a signature of a text.
-_Signer = Callable[[bytes], bytes]
+# Nothing is searched for if path and query are longer, and no larger JSON is serialised again.
+MAX_CANONICAL, MAX_JSON = 4096, 16 * 1024
+# How many units of its precision the signed time is searched for around the one sent.
+MAX_STEPS = 20
+# The mistake that makes a text, and the text.
+_Form = tuple[str, str]
 
 
 def explain(request: SignedRequest, refusal: SignatureRefusedError, secret: str) -> tuple[str, str]:
     """The cause of a refusal, and what to do in words. secret: of the request's key. Raises NotUtf8Error."""
-    timestamp, signature = (request.header(f"HTTP_X_REQUEST_{name}") or "" for name in ("TIMESTAMP", "SIGNATURE"))
-    known, title = _KNOWN.get(refusal.failure), ""
-    if known == "timestampFormat":
-        title = _form(timestamp[:MAX_HEAD], _TIMESTAMP_FORMS)
-    elif known == "clockSkew":
-        title = _clock_skew(timestamp)
-    if known:
-        return known, f"{title}. {RULES[known]}" if title else refusal.message
-    headers = (request.header(f"HTTP_{name}") or "" for name in ("HOST", "X_API_KEY", "IDEMPOTENCY_KEY"))
-    if sum(map(len, (request.path_bytes, request.query_bytes, timestamp, signature, *headers))) > MAX_HEAD:
+    if cause := _KNOWN.get(refusal.failure):
+        return cause, f"{refusal.message} {RULES.get(cause, '')}".rstrip()
+    signature = request.header("HTTP_X_REQUEST_SIGNATURE") or ""
+    if not re.fullmatch("[0-9a-fA-F]{64}", signature):
+        return "signatureFormat", RULES["signatureFormat"]
+    right = request.canonical_request(request.header("HTTP_X_REQUEST_TIMESTAMP") or "")
+    if len(right) > MAX_CANONICAL:
         return "unknown", _NOT_FOUND
-    if title := _form(signature, _SIGNATURE_FORMS):
-        return "signatureFormat", f"{title}. {RULES['signatureFormat']}"
-    return _search(request, timestamp, secret, bytes.fromhex(signature))
+    return _search(request, right, secret, bytes.fromhex(signature))
 
 
-_Forms = tuple[tuple[str, str], ...]
-_QUOTED = r"""(?s:["'`“”].*|.*["'`“”])"""
-# The first that matches is the title. A signature of the right form matches none.
-_SIGNATURE_FORMS: _Forms = (
-    ("The signature is in quotation marks", _QUOTED),
-    ("The signature has a label before it", r"(?i:(hmac[-_ ]?)?(sha[-_]?256|signature|v\d)\s*[=: ].+|0x.+)"),
-    ("The signature is Base64", r"[A-Za-z0-9+/_\-]{43}=?|[A-Za-z0-9+/_\-]{86}(==)?"),
-    ("The signature is truncated, or of another hash function", r"(?!.{64}\Z)[0-9a-fA-F]+"),
-    ("The signature is not hex", r"(?![0-9a-fA-F]{64}\Z)(?s:.*)"),
-)
-_TIMESTAMP_FORMS: _Forms = (
-    ("X-Request-Timestamp is in quotation marks", _QUOTED),
-    ("X-Request-Timestamp is a number", r"[0-9]{9,19}(\.[0-9]+)?"),
-    ("X-Request-Timestamp has no time zone", r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d([.,]\d+)?)?"),
-    ("X-Request-Timestamp has a space instead of T", r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)"),
-    ("X-Request-Timestamp has the format of the Date header", r"[A-Z][a-z]{2,8}, .*"),
-    ("X-Request-Timestamp is not an RFC 3339 date-time", r"(?s:.*)"),
-)
-# Time zones differ by quarters of an hour, at most by 14 hours. A clock may be wrong by some seconds as well.
-_QUARTER_SECONDS, _MAX_QUARTERS, _NEAR_SECONDS = 15 * 60, 14 * 4, 90
-
-
-def _form(text: str, forms: _Forms) -> str:
-    return next((title for title, form in forms if re.fullmatch(form, text)), "")
-
-
-def _clock_skew(timestamp: str) -> str:
-    seconds = round((parse_timestamp(timestamp) - datetime.now(UTC)).total_seconds())
-    skew = f"The timestamp is {abs(seconds):,} seconds {'ahead of' if seconds > 0 else 'behind'} the service's time"
-    quarters, rest = divmod(abs(seconds) + _NEAR_SECONDS, _QUARTER_SECONDS)
-    if 0 < quarters <= _MAX_QUARTERS and rest <= 2 * _NEAR_SECONDS:
-        return f"{skew}, about {quarters / 4:g} hours, like local time"
-    return f"{skew}; at most {settings.CLOCK_SKEW_SECONDS:,} seconds are allowed"
-
-
-def _search(request: SignedRequest, timestamp: str, secret: str, signature: bytes) -> tuple[str, str]:
-    """Find the text that the signature was made for, and how it was made. Raises NotUtf8Error."""
-    lines, left = request.canonical_request(timestamp).split("\n"), MAX_BYTES
-    for how, sign, (cause, title, text) in islice(_attempts(request, lines, secret), MAX_TEXTS):
-        signed = text.encode(errors="replace")
-        left -= len(signed)
-        if left < 0:
-            break
-        if hmac.compare_digest(sign(signed), signature):
-            of_text = f"{title}. {RULES[cause]}" if title else ""
-            if how:
-                return "secret", f"The signature was made with {how}. {RULES['secret']} {of_text}".rstrip()
-            return cause, of_text
+def _search(request: SignedRequest, right: str, secret: str, signature: bytes) -> tuple[str, str]:
+    for how, key in _wrong_secrets(secret, request.header("HTTP_X_API_KEY") or ""):
+        if hmac.compare_digest(hmac.digest(key, right.encode(), "sha256"), signature):
+            return "secret", f"The signature was made with {how}. {RULES['secret']}"
+    for cause, title, text in _wrong_texts(request, right.split("\n")):
+        signed = hmac.digest(secret.encode(), text.encode(errors="replace"), "sha256")
+        if text != right and hmac.compare_digest(signed, signature):
+            return cause, f"{title}. {RULES[cause]}"
     if request.method in {"POST", "PATCH"} and not request.body_bytes:
         return "body", _NO_BODY
     return "unknown", _NOT_FOUND
 
 
-def _attempts(request: SignedRequest, lines: list[str], secret: str) -> Iterator[tuple[str, _Signer, Mistake]]:
-    """Yield how to sign ("" as the contract has it) and what, the likeliest first."""
-    right = ("secret", "", "\n".join(lines))
-    right_way = _hmac(secret.encode())
-    wrong_ways = list(_wrong_ways(secret, request.header("HTTP_X_API_KEY") or ""))
-    yield from ((how, sign, right) for how, sign in wrong_ways)
-    layouts = list(_wrong_layouts(lines))
-    seen = {right[2]}
-    for mistake in chain(layouts, wrong_lines(request, lines), _left_out(lines)):
-        if mistake[2] not in seen:
-            seen.add(mistake[2])
-            yield "", right_way, mistake
-    yield from ((how, sign, layout) for how, sign in wrong_ways for layout in layouts)
-
-
-# What files and editors leave around a secret, a byte order mark included.
-_SURROUNDINGS = ("{}\n", "{}\r", "{}\r\n", "{} ", " {}", " {} ", "{}\t", "\t{}", "'{}'", '"{}"')
-_MARKED = ("\ufeff{}", "\ufeff{}\n", "\ufeff{}\r\n")
-
-
-def _wrong_ways(secret: str, api_key: str) -> Iterator[tuple[str, _Signer]]:
+def _wrong_secrets(secret: str, api_key: str) -> Iterator[tuple[str, bytes]]:
     bare = secret.removeprefix(SECRET_PREFIXES[Mode.SANDBOX])
-    yield "an empty secret", _hmac(b"")
-    yield "the API key in place of the secret", _hmac(api_key.encode())
-    yield "no secret: it is a plain SHA-256", lambda text: sha256(text).digest()
-    yield "the secret without its prefix", _hmac(bare.encode())
-    yield "the secret decoded from Base64", _hmac(base64.urlsafe_b64decode(bare + "=" * (-len(bare) % 4)))
-    for form in (*_SURROUNDINGS, *_MARKED):
-        yield f"characters around the secret: {form.format('…')!r}", _hmac(form.format(secret).encode())
-    yield "a plain SHA-256 of secret and text, not the HMAC", lambda text: sha256(secret.encode() + text).digest()
-    yield "a plain SHA-256 of text and secret, not the HMAC", lambda text: sha256(text + secret.encode()).digest()
+    yield "an empty secret", b""
+    yield "the API key in place of the secret", api_key.encode()
+    yield "the secret without its prefix", bare.encode()
+    yield "the secret decoded from Base64", base64.urlsafe_b64decode(bare + "=" * (-len(bare) % 4))
+    for form in ("{}\n", "{}\r\n", "{} ", "'{}'", '"{}"', "\ufeff{}"):
+        yield f"characters around the secret: {form.format('…')!r}", form.format(secret).encode()
 
 
-def _hmac(key: bytes) -> _Signer:
-    return lambda text: hmac.digest(key, text, "sha256")
-
-
-# Orders that people use, as indices of the right lines.
-_ORDERS = ((3, 0, 1, 2, 4, 5), (0, 1, 2, 4, 3, 5), (0, 1, 3, 4, 2, 5), (0, 1, 2, 5, 3, 4), (3, 4, 0, 1, 2, 5))
-
-
-def _wrong_layouts(lines: Sequence[str]) -> Iterator[Mistake]:
-    for separator in ("\\n", "\r\n", "", " ", "|", ":", ",", ";", "&", "\r"):
-        yield ("lineBreaks", f"The lines are joined by {separator!r}, not by '\\n'", separator.join(lines))
+def _wrong_texts(request: SignedRequest, lines: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield causes, mistakes, and the texts that they make."""
+    for separator in ("\r\n", "\\n", "", " ", "|"):
+        yield "lineBreaks", f"The lines are joined by {separator!r}, not by '\\n'", separator.join(lines)
     for ending in ("\n", "\r\n"):
-        yield ("lineBreaks", f"The last line ends with {ending!r}", ending.join((*lines, "")))
-    yield ("lineBreaks", "The text begins with a byte order mark", "\ufeff" + "\n".join(lines))
-    yield ("lineBreaks", "An empty line is missing", "\n".join(filter(None, lines)))
-    for index, line in enumerate(lines):
-        if not line:
-            yield ("lineBreaks", "An empty line is missing", _without(lines, index))
-    for order in _ORDERS:
-        yield ("lineOrder", "The lines are in another order", "\n".join(lines[index] for index in order))
-
-
-def _left_out(lines: Sequence[str]) -> Iterator[Mistake]:
-    """Yield the text without each line, also without the empty ones."""
+        yield "lineBreaks", f"The last line ends with {ending!r}", ending.join((*lines, ""))
     for index, name in enumerate(LINES):
-        if lines[index]:
-            text = _without(lines, index)
-            for one in (text, "\n".join(filter(None, text.split("\n")))):
-                yield (name, f"Line {index + 1} is missing: {name}", one)
+        others = [*lines[:index], *lines[index + 1 :]]
+        for kept in (others, filter(None, others)):
+            yield name if lines[index] else "lineBreaks", f"Line {index + 1} is missing: {name}", "\n".join(kept)
+    _, path, query, timestamp, key, digest = lines
+    streams = (
+        (("The method is in lower case", lines[0].lower()),),
+        _paths(request, path, query),
+        _queries(request, query),
+        _timestamps(timestamp),
+        (("The Idempotency-Key is not signed as it was sent", form) for form in ("", key.lower(), key.upper(), "None")),
+        _digests(request.body_bytes, digest),
+    )
+    for index, forms in enumerate(streams):
+        for title, form in forms:
+            # Under a path with the query line 3 may be empty.
+            for third in (query, "") if index == 1 and "?" in form else (query,):
+                changed = [*lines[:2], third, *lines[3:]]
+                changed[index] = form
+                yield LINES[index], title, "\n".join(changed)
 
 
-def _without(lines: Sequence[str], index: int) -> str:
-    return "\n".join((*lines[:index], *lines[index + 1 :]))
+def _paths(request: SignedRequest, path: str, query: str) -> Iterator[_Form]:
+    decoded, host = request.path_bytes.decode(), request.header("HTTP_HOST")
+    sent = request.query_bytes.decode(errors="replace")
+    for scheme, target in product(("", f"https://{host}", f"http://{host}"), ("", f"?{query}", f"?{sent}")):
+        yield "The path line is a URL, or has the query", f"{scheme}{path}{target}"
+    yield "The path has no /v1", path.removeprefix("/v1") or "/"
+    yield "The slash at the end of the path differs", path[:-1] if path.endswith("/") else f"{path}/"
+    yield "The path is decoded instead of encoded", decoded
+    yield "The path is encoded twice", quote(path)
+    # As encodeURIComponent leaves them, and RFC 3986 within a path.
+    for safe in ("/!'()*", "/!$&'()*+,;=:@", ""):
+        form = quote(decoded, safe=safe)
+        yield from (("The path is encoded by other rules", one) for one in (form, _lower_hex(form)))
+    yield "The path has lower-case hex digits", _lower_hex(path)
+    yield "The path has + for a space", path.replace("%20", "+")
+
+
+def _queries(request: SignedRequest, query: str) -> Iterator[_Form]:
+    sent, pairs = request.query_bytes.decode(errors="replace"), signatures.query_pairs(request.query_bytes)
+    encode = partial(quote, safe="")
+    yield "The query is not signed", ""
+    yield "The query is signed as it was sent", sent
+    yield from (("The query begins with a question mark", f"?{one}") for one in (query, sent))
+    yield "The query is decoded instead of encoded", unquote(sent)
+    yield "The query has lower-case hex digits", _lower_hex(query)
+    for title, function in (
+        ("The query is not sorted", encode),
+        ("The query is decoded instead of encoded", str),
+        ("The query has + for a space", quote_plus),
+        ("A slash of the query is not encoded", quote),
+        ("The query is encoded as by encodeURIComponent", partial(quote, safe="!'()*")),
+        ("The query is encoded twice", lambda text: encode(encode(text))),
+    ):
+        others = [f"{function(name)}={function(value)}" for name, value in pairs]
+        yield from ((title, "&".join(one)) for one in (others, sorted(others)))
+    by_name = sorted(pairs, key=lambda pair: pair[0])
+    yield "The pairs are sorted by name alone", "&".join(f"{encode(name)}={encode(value)}" for name, value in by_name)
+    yield "A parameter without a value is not signed", "&".join(one for one in query.split("&") if one[-1:] != "=")
+
+
+def _lower_hex(text: str) -> str:
+    return re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), text)
+
+
+def _timestamps(sent: str) -> Iterator[_Form]:
+    signed_at = parse_timestamp(sent).astimezone(UTC)
+    for factor in (1, 1000):
+        yield "The timestamp is signed as a number", str(int(signed_at.timestamp() * factor))
+    for zone in ("+00:00", "Z", ""):
+        for timespec, unit in (("seconds", 1_000_000), ("milliseconds", 1_000), ("microseconds", 1)):
+            for step in range(-MAX_STEPS, MAX_STEPS + 1):
+                near = (signed_at + timedelta(microseconds=unit * step)).isoformat(timespec=timespec)
+                yield "The signed time differs from the header", near.removesuffix("+00:00") + zone
+
+
+def _digests(body: bytes, digest: str) -> Iterator[_Form]:
+    yield "The body is not hashed", signatures.body_digest(b"")
+    yield "The body digest is in upper case", digest.upper()
+    yield "The body digest is Base64", base64.b64encode(bytes.fromhex(digest)).decode()
+    yield "Line 6 is the body instead of its digest", body.decode(errors="replace")
+    others = [("The hashed body ends differently", body + b"\n"), ("The hashed body ends differently", body.strip())]
+    if not body:
+        others = [("A placeholder is hashed, but there is no body", one) for one in (b"{}", b"null", b'""')]
+    # Deep JSON is a RecursionError; a lone surrogate can be escaped, but not encoded.
+    with suppress(ValueError, RecursionError):
+        value = json.loads(body) if len(body) <= MAX_JSON else {}
+        for separators, sort_keys, ascii_ in product((None, (",", ":")), (False, True), (True, False)):
+            text = json.dumps(value, separators=separators, sort_keys=sort_keys, ensure_ascii=ascii_)
+            others.append(("The JSON was serialised again", text.encode(errors="replace")))
+    yield from ((title, signatures.body_digest(other)) for title, other in others)

@@ -5,8 +5,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
-from email.utils import format_datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote, unquote_to_bytes, urlencode
 
@@ -102,19 +101,6 @@ def seconds(sent: Sent, factor: int = 1) -> str:
     return str(int(datetime.fromisoformat(sent.timestamp).timestamp() * factor))
 
 
-def moment_of(sent: Sent) -> datetime:
-    return datetime.fromisoformat(sent.timestamp)
-
-
-def zoned(hours: float) -> Callable[[Sent], str]:
-    there = timezone(timedelta(hours=hours))
-    return lambda sent: moment_of(sent).astimezone(there).isoformat(timespec="milliseconds")
-
-
-def of_http(sent: Sent) -> str:
-    return format_datetime(moment_of(sent), usegmt=True)
-
-
 def without_fraction(sent: Sent) -> str:
     return sent.timestamp[:19] + "Z"
 
@@ -125,8 +111,6 @@ def bare(secret: str) -> str:
 
 OF_LINES = [
     line("method in lower case", "method", METHOD, "patch"),
-    line("method capitalised", "method", METHOD, "Patch"),
-    line("method of another library call", "method", METHOD, "PUT"),
     line("path decoded", "path", PATH, PATH_TEXT),
     line("path by quote", "path", PATH, lambda s: quote(PATH_TEXT, safe="/!()")),
     line("path by quote_plus", "path", PATH, lambda s: s.lines[PATH].replace("%20", "+")),
@@ -137,15 +121,9 @@ OF_LINES = [
     line("path of urlsplit without netloc", "path", PATH, lambda s: f"https://testserver{s.lines[PATH]}"),
     line("full URL", "path", PATH, lambda s: f"https://testserver{s.target}"),
     line("full URL without TLS", "path", PATH, lambda s: f"http://testserver{s.target}"),
-    line("path as an IRI", "path", PATH, "/v1/users/café%20(a)!"),
     line("path with lower hex and parentheses", "path", PATH, "/v1/users/caf%c3%a9%20(a)!"),
-    line("path with + and parentheses", "path", PATH, "/v1/users/caf%C3%A9+(a)!"),
-    line("path as sent, with needless escapes", "path", PATH, lambda s: s.lines[PATH].replace("/caf", "/c%61f")),
-    line("path as sent, with all escaped", "path", PATH, "/v1/users/%63%61%66%C3%A9%20%28%61%29%21"),
     line("path without version", "path", PATH, lambda s: s.lines[PATH].removeprefix("/v1")),
     line("path with a slash", "path", PATH, lambda s: s.lines[PATH] + "/"),
-    line("path without slash", "path", PATH, lambda s: s.lines[PATH][1:]),
-    line("path with slashes encoded", "path", PATH, lambda s: quote(PATH_TEXT, safe="")),
     line("no query", "query", QUERY, ""),
     line("no query of a list", "query", QUERY, "", of="list"),
     line("query with a question mark", "query", QUERY, lambda s: "?" + s.lines[QUERY]),
@@ -157,34 +135,17 @@ OF_LINES = [
     line("query with a slash", "query", QUERY, "a=x/y%3A%20z~%21&b=2&c="),
     line("query with lower hex", "query", QUERY, "a=x%2fy%3a%20z~%21&b=2&c="),
     line("query encoded twice", "query", QUERY, "cursor=2026-01-15T10%253A30%253A00.123456Z&limit=50", of="list"),
-    line("query encoded as a whole", "query", QUERY, lambda s: quote(s.lines[QUERY], safe="")),
     line("query without the empty value", "query", QUERY, lambda s: s.lines[QUERY].removesuffix("&c=")),
-    line("query without the sign of the empty value", "query", QUERY, lambda s: s.lines[QUERY].removesuffix("=")),
     line("timestamp in seconds", "timestamp", TIMESTAMP, seconds),
     line("timestamp in milliseconds", "timestamp", TIMESTAMP, lambda s: seconds(s, 1000)),
     line("timestamp without fraction", "timestamp", TIMESTAMP, without_fraction),
     line("timestamp with an offset", "timestamp", TIMESTAMP, lambda s: s.timestamp.replace("Z", "+00:00")),
-    line("timestamp with nanoseconds", "timestamp", TIMESTAMP, lambda s: s.timestamp.replace("Z", "000000Z")),
-    line("timestamp of .NET", "timestamp", TIMESTAMP, lambda s: s.timestamp.replace("Z", "0000Z")),
-    line("timestamp with a space", "timestamp", TIMESTAMP, lambda s: s.timestamp.replace("T", " ")),
-    line("timestamp of str()", "timestamp", TIMESTAMP, lambda s: str(datetime.fromisoformat(s.timestamp))),
     line("timestamp without zone", "timestamp", TIMESTAMP, lambda s: s.timestamp.removesuffix("Z")),
-    line("timestamp without colon in the offset", "timestamp", TIMESTAMP, lambda s: s.timestamp.replace("Z", "+0000")),
-    line("timestamp in lower case", "timestamp", TIMESTAMP, lambda s: s.timestamp.lower()),
-    line("timestamp in Toronto", "timestamp", TIMESTAMP, zoned(-5)),
-    line("timestamp in Delhi", "timestamp", TIMESTAMP, zoned(5.5)),
-    line("timestamp of HTTP", "timestamp", TIMESTAMP, of_http),
-    line("timestamp in the basic format", "timestamp", TIMESTAMP, lambda s: f"{moment_of(s):%Y%m%dT%H%M%SZ}"),
-    line("timestamp as a float", "timestamp", TIMESTAMP, lambda s: str(moment_of(s).timestamp())),
-    line("clock read twice, far apart", "timestamp", TIMESTAMP, moved(-97)),
-    line("timestamp left out", "timestamp", TIMESTAMP, ""),
     line("clock read twice", "timestamp", TIMESTAMP, moved(2)),
     line("key left out", "idempotencyKey", KEY, ""),
     line("key in upper case", "idempotencyKey", KEY, lambda s: s.key.upper()),
-    line("key without hyphens", "idempotencyKey", KEY, lambda s: s.key.replace("-", "")),
     line("None for no key", "idempotencyKey", KEY, "None", of="list"),
     line("body not hashed", "body", BODY, sha256("")),
-    line("no digest", "body", BODY, "", of="list"),
     line("digest in upper case", "body", BODY, lambda s: s.lines[BODY].upper()),
     line("digest in Base64", "body", BODY, lambda s: base64.b64encode(hashlib.sha256(s.body).digest()).decode()),
     line("body itself", "body", BODY, lambda s: s.body.decode()),
@@ -192,17 +153,8 @@ OF_LINES = [
     line("json.dumps", "body", BODY, lambda s: sha256(json.dumps(json.loads(s.body)))),
     line("JSON compact", "body", BODY, lambda s: sha256(json.dumps(json.loads(s.body), separators=(",", ":")))),
     line("JSON sorted", "body", BODY, lambda s: sha256(json.dumps(json.loads(s.body), sort_keys=True))),
-    line("JSON of JSON", "body", BODY, lambda s: sha256(json.dumps(s.body.decode()))),
-    line("body in Latin-1", "body", BODY, lambda s: sha256(s.body.decode().encode("latin-1"))),
-    line("hash of the hash", "body", BODY, lambda s: sha256(s.lines[BODY])),
-    line("MD5", "body", BODY, lambda s: hashlib.md5(s.body).hexdigest()),
-    line("SHA-1", "body", BODY, lambda s: hashlib.sha1(s.body).hexdigest()),
-    line("SHA-512", "body", BODY, lambda s: hashlib.sha512(s.body).hexdigest()),
     line("{} for no body", "body", BODY, sha256("{}"), of="list"),
-    line("another method", "method", METHOD, "POST"),
     line("path with the query and an empty line 3", "path", PATH, lambda s: f"{s.lines[PATH]}?{s.lines[QUERY]}"),
-    line("host and path", "path", PATH, lambda s: f"testserver{s.lines[PATH]}"),
-    line("path with an encoded tilde", "path", PATH, "/v1/users/~a".replace("~", "%7E"), of="tilde"),
     line(
         "query encoded twice and unsorted",
         "query",
@@ -212,31 +164,12 @@ OF_LINES = [
     ),
     line("query by encodeURIComponent", "query", QUERY, "a=x%2Fy%3A%20z~!&b=2&c="),
     line("query sorted by name alone", "query", QUERY, "B=3&a=2&a=1&b=2&b=", of="repeated"),
-    line("query sorted without regard to letter case", "query", QUERY, "a=1&a=2&b=&b=2&B=3", of="repeated"),
-    line("query with each name once", "query", QUERY, "B=3&a=1&b=", of="repeated"),
-    line("query with each name's first", "query", QUERY, "B=3&a=2&b=2", of="repeated"),
-    line("output of sha256sum", "body", BODY, lambda s: f"{s.lines[BODY]}  -"),
-    line(
-        "digest in Base64 for URLs",
-        "body",
-        BODY,
-        lambda s: base64.urlsafe_b64encode(bytes.fromhex(s.lines[BODY])).decode(),
-    ),
-    line("body with CRLF", "body", BODY, lambda s: sha256(s.body.replace(b"\n", b"\r\n")), of="lines"),
-    line("JSON of PHP", "body", BODY, lambda s: sha256('{"firstName":"Zo\\u00eb","city":"a\\/b"}')),
-    line("JSON of JavaScript", "body", BODY, sha256('{"amount":1}'), of="number"),
-    line("JSON of Go", "body", BODY, sha256('{"b":"\\u003cb\\u003e"}'), of="html"),
-    line("JSON indented", "body", BODY, lambda s: sha256(json.dumps(json.loads(s.body), indent=2, ensure_ascii=False))),
 ]
 # The requests whose mistakes show in them alone, as changes to the write.
 REQUESTS: dict[str, dict[str, Any]] = {
     "write": {},
     "list": {"method": "GET", "target": LIST_TARGET, "key": "", "body": b""},
     "repeated": {"method": "GET", "target": REPEATED_TARGET, "key": "", "body": b""},
-    "tilde": {"target": "/v1/users/~a"},
-    "lines": {"body": b'{\n  "city": "Ottawa"\n}'},
-    "number": {"body": b'{"amount": 1.0}'},
-    "html": {"body": b'{"b": "<b>"}'},
 }
 
 
@@ -267,33 +200,19 @@ OF_TEXTS = [
     text("escaped line feeds", "lineBreaks", "\\n".join),
     text("nothing between", "lineBreaks", "".join),
     text("CRLF, and at the end", "lineBreaks", lambda lines: "\r\n".join(lines) + "\r\n"),
-    text("CR", "lineBreaks", "\r".join),
-    text("a byte order mark", "lineBreaks", lambda lines: "\ufeff" + "\n".join(lines)),
-    text(
-        "path after the query",
-        "lineOrder",
-        lambda lines: "\n".join([lines[0], lines[1], lines[3], lines[4], lines[2], lines[5]]),
-    ),
     text("spaces between", "lineBreaks", " ".join),
     text("bars between", "lineBreaks", "|".join),
     text("empty lines filtered", "lineBreaks", lambda lines: "\n".join(filter(None, lines)), of="list"),
-    text("timestamp first", "lineOrder", lambda lines: "\n".join([lines[3], *lines[:3], *lines[4:]])),
 ]
 OF_KEYS = [
     key("an empty secret", "secret", lambda s: b""),
     key("the API key", "secret", lambda s: s.api_key.encode()),
     key("no prefix", "secret", lambda s: bare(s.secret).encode()),
     key("decoded", "secret", lambda s: base64.urlsafe_b64decode(bare(s.secret) + "=")),
-    key("a line feed at the secret's end", "secret", lambda s: f"{s.secret}\n".encode()),
     *(
         key(f"{surrounding!r} around the secret", "secret", surrounded(surrounding))
-        for surrounding in ("{}\r", "{}\r\n", "{} ", " {}", " {} ", "{}\t", "\t{}", "\ufeff{}", "\ufeff{}\r\n", "'{}'")
+        for surrounding in ("{}\n", "{}\r\n", "{} ", "\ufeff{}", "'{}'", '"{}"')
     ),
-    Mistake("secret before the text", "secret", lambda s: sha256(s.secret + "\n".join(s.lines))),
-    Mistake("secret after the text", "secret", lambda s: sha256("\n".join(s.lines) + s.secret)),
-    key("quotes of a .env file", "secret", lambda s: f'"{s.secret}"'.encode()),
-    Mistake("no HMAC", "secret", lambda s: sha256("\n".join(s.lines))),
-    Mistake("an empty secret, and CRLF", "secret", lambda s: sign(s, "\r\n".join(s.lines), b"")),
 ]
 OF_FORM = [
     Mistake("signature in Base64", "signatureFormat", lambda s: base64.b64encode(bytes.fromhex(right(s))).decode()),
