@@ -153,7 +153,8 @@ class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]
 
     def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
         """Whether it is not the last one; `reset_staff_mfa` is for a lost one."""
-        return not (settings.STAFF_MFA_REQUIRED and factors.is_last(authenticator))
+        owned = Authenticator.objects.filter(user_id=authenticator.user_id, type__in=factors.FACTORS)
+        return not settings.STAFF_MFA_REQUIRED or owned.exclude(pk=authenticator.pk).exists()
 
     def generate_authenticator_name(self, user: AbstractBaseUser, type: Authenticator.Type) -> str:  # noqa: A002
         """The default name of a passkey."""

@@ -39,12 +39,6 @@ _DOWNLOAD = "fresh_factor.download"
 _METHOD = "mfa"
 
 
-def is_last(authenticator: Authenticator) -> bool:
-    """Whether this is the person's only second factor."""
-    others = Authenticator.objects.filter(user_id=authenticator.user_id, type__in=FACTORS)
-    return not others.exclude(pk=authenticator.pk).exists()
-
-
 def record(request: HttpRequest, user: AbstractBaseUser | AnonymousUser, kind: str) -> None:
     """Record in the session that the person has just verified a second factor of this type."""
     record_authentication(request, user, _METHOD, type=kind)

@@ -1,11 +1,12 @@
 """Links by which the owner of a staff account chooses its password, without anybody else knowing it.
 
-The token is in the link's fragment, which browsers send to nobody: not to a log, a proxy or another page. The page
-sends it by POST (backoffice/static/staff_login/invitation.js).
+The token is Django's: valid for PASSWORD_RESET_TIMEOUT, until a login or a change of password or e-mail address. It is
+in the link's fragment, which browsers send to nobody: not to a log, a proxy or another page. The page sends it by POST
+(backoffice/static/staff_login/invitation.js).
 """
 
 from django.conf import settings
-from django.contrib.auth.tokens import PasswordResetTokenGenerator
+from django.contrib.auth.tokens import default_token_generator
 from django.urls import reverse
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
@@ -14,19 +15,10 @@ from staff.models import Staff
 PAGE = "staff_invitation"
 
 
-class _Tokens(PasswordResetTokenGenerator):
-    """Django's tokens: for PASSWORD_RESET_TIMEOUT, until a login or a change of password or e-mail address."""
-
-    key_salt = "staff.login.invitations"
-
-
-_TOKENS = _Tokens()
-
-
 def link(staff: Staff) -> str:
     """The path of an invitation, to be shown once."""
     account = urlsafe_base64_encode(str(staff.pk).encode())
-    return f"{reverse(PAGE)}#{account}.{_TOKENS.make_token(staff)}"
+    return f"{reverse(PAGE)}#{account}.{default_token_generator.make_token(staff)}"
 
 
 def public_link(staff: Staff) -> str:
@@ -46,4 +38,4 @@ def find_invited(token: str) -> Staff | None:
     if not settings.STAFF_PASSWORD_LOGIN:
         invited = invited.filter(is_emergency=True)
     staff = invited.select_for_update(no_key=True).first()
-    return staff if staff is not None and _TOKENS.check_token(staff, rest) else None
+    return staff if staff is not None and default_token_generator.check_token(staff, rest) else None

@@ -12,7 +12,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from backoffice.staff.staff_accounts import StaffForm
+from backoffice.staff import StaffForm
 from core.models import AuditEntry
 from core.refusals import RefusedError
 from staff import access as staff_access

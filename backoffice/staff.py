@@ -178,14 +178,6 @@ class StaffAdmin(ReadOnlyAdmin):
         # Nobody changes their own is_superuser: the last superuser could lock everybody out.
         return fields if request.user.is_superuser and obj != request.user else (*fields, "is_superuser")
 
-    def get_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
-        """Whether somebody is a superuser, for superusers; others see it among the roles of the list."""
-        hidden = set() if request.user.is_superuser else {"is_superuser"}
-        return [
-            (title, {**options, "fields": [one for one in options["fields"] if one not in hidden]})
-            for title, options in super().get_fieldsets(request, obj)
-        ]
-
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Roles as checkboxes, with what each may do."""
         field: Any = super().formfield_for_manytomany(
@@ -297,10 +289,6 @@ class StaffAdmin(ReadOnlyAdmin):
     def possible_actions(self, request: HttpRequest, obj: Staff) -> list[Any]:
         """None on one's own account."""
         return super().possible_actions(request, obj) if obj != request.user else []
-
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        context["show_save_and_add_another"] = False
-        return super().render_change_form(request, context, *args, **kwargs)
 
 
 def _given(act: Act) -> dict[str, Any]:

@@ -1,1 +1,0 @@
-"""Staff accounts and roles."""
