@@ -112,11 +112,8 @@ def due_list(act: Act) -> HttpResponseBase:
     """Send who is due now and within a quarter, as CSV."""
     record_access(act.request, AccessKind.EXPORTED, detail="CSV of records due for erasure")
     headings = ("dueAt", "userId", "partner", "externalId", "name", "status", "since", "heldBy", "inErasure")
-
-    def lines() -> Iterator[str]:
-        return downloads.csv_file(headings, map(_cells, _rows(retention.due_users(within_days=DAYS_AHEAD))))
-
-    return downloads.send_lines(act.request, "due", lines)
+    due = retention.due_users(within_days=DAYS_AHEAD)
+    return downloads.send_csv(act.request, "due", headings, map(_cells, _rows(due)))
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -142,7 +139,7 @@ def _page(act: Act) -> HttpResponse:
         **admin.site.each_context(act.request),
         "title": _("Records"),
         **counts,
-        "rows": _rows(found[:MAX_SHOWN]),
+        "rows": [*_rows(found[:MAX_SHOWN])],
         "more": max(0, counts["all_found"] - MAX_SHOWN),
         "now": now,
         "proposals": _proposals(act.staff, {act.row: sent} if act.row and sent else {}),
@@ -153,15 +150,13 @@ def _page(act: Act) -> HttpResponse:
     return render(act.request, "backoffice/retention/overview.html", context, status=act.status)
 
 
-def _rows(due: QuerySet[Any]) -> list[dict[str, Any]]:
+def _rows(due: QuerySet[Any]) -> Iterator[dict[str, Any]]:
     """Each user with who holds the records."""
     holders = retention.in_force(Hold.objects.select_related("by"))
     users = due.prefetch_related(Prefetch("holds", holders, to_attr="holds_in_force"))
-    rows = []
     for one in users:
         names = sorted({hold.by.username for hold in one.holds_in_force})
-        rows.append({"user": one, "held_by": names or [FileKind.PERSON_REQUEST.label] * one.held})
-    return rows
+        yield {"user": one, "held_by": names or [FileKind.PERSON_REQUEST.label] * one.held}
 
 
 def _proposals(reader: Staff, declined: Mapping[UUID, ReasonForm]) -> list[dict[str, Any]]:

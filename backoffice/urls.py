@@ -4,12 +4,11 @@ from collections.abc import Callable
 
 from django.contrib import admin
 from django.http.response import HttpResponseBase
-from django.urls import URLPattern, path, re_path
+from django.urls import URLPattern, path
 
 from backoffice import retention
 from backoffice.case import acts, file_acts
 from backoffice.exports import views as exports
-from backoffice.exports.views import HISTORY_LISTS
 from backoffice.landing import landing
 
 
@@ -46,10 +45,5 @@ urlpatterns: list[URLPattern] = [
     _page("records/<uuid:erasure_id>/decline/", retention.decline, "decline_erasure"),
     _page("exports/", exports.exports, "exports"),
     _page("exports/packs/", exports.export_evidence_packs, "evidence_packs"),
-    *(_page(f"exports/{name}.csv", view, f"export_{name}") for name, view in HISTORY_LISTS.items()),
-    re_path(
-        r"^exports/users\.(?P<extension>csv|ndjson)$",
-        admin.site.admin_view(exports.user_list),
-        name="backoffice_user_list",
-    ),
+    *(_page(f"exports/{name}.csv", view, f"export_{name}") for name, view in exports.LIST_VIEWS.items()),
 ]

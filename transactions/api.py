@@ -1,7 +1,6 @@
 """A user's conversions and documents: contract, sections 6, 7 and 9."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from django.http import HttpResponse
@@ -34,9 +33,7 @@ _OF_USER: dict[str, Any] = {
 _NOT_WITHDRAWN = """NOT EXISTS (SELECT FROM transactions_documentwithdrawal AS withdrawal
                                  WHERE withdrawal.document_id = transactions_document.id)"""
 CONVERSIONS = KeysetList(table="transactions_conversion", item=Conversion.wire, **_OF_USER)
-# Staff see all of them, the partner those that were not withdrawn.
-PUBLISHED_DOCUMENTS = KeysetList(table="transactions_document", item=Document.wire, **_OF_USER)
-DOCUMENTS = replace(PUBLISHED_DOCUMENTS, is_listed=_NOT_WITHDRAWN)
+DOCUMENTS = KeysetList(table="transactions_document", item=Document.wire, is_listed=_NOT_WITHDRAWN, **_OF_USER)
 
 
 class CursorPagination(KeysetPagination):

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from operator import itemgetter
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -17,15 +18,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
-from backoffice.audit.entries import (
-    MAX_FOUND,
-    action_label,
-    brief_detail,
-    detail_lines,
-    find,
-    newest_first,
-    of_external_id,
-)
+from backoffice.audit.entries import MAX_FOUND, brief_detail, detail_lines, find, newest_first, of_external_id
 from backoffice.exports import downloads
 from backoffice.lists.cells import brief, icon_and_text, moment, short_id, user_link
 from backoffice.lists.filters import ChoiceFilter, SinceFilter, UntilFilter, ValueFilter
@@ -42,6 +35,7 @@ from users.models import Status, User
 
 _ICONS = {ActorKind.STAFF: "person", ActorKind.OPERATOR: "terminal", ActorKind.PARTNER: "handshake", "": "settings"}
 _BY_ITSELF = _("The service, or somebody unknown")
+_HEADINGS = ("at", "kind", "actor", "action", "object", "detail")
 
 
 class _OfOneIndex:
@@ -124,9 +118,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         entries = self.get_changelist_instance(request).get_queryset(request)
         filters = ", ".join("search" if name == SEARCH_VAR else f"{name} {value}" for name, value in given.items())
         audit.record(AuditEntry.EXPORTED, detail={"filters": filters or None})
-        return downloads.send_lines(
-            request, "audit-log", lambda: downloads.csv_file(_HEADINGS, map(_cells, newest_first(entries)))
-        )
+        return downloads.send_csv(request, "audit-log", _HEADINGS, map(itemgetter(*_HEADINGS), newest_first(entries)))
 
     def matching(self, request: HttpRequest, term: str) -> Q:
         """The newest lines of an actor, an object or a user, at most MAX_FOUND of each kind."""
@@ -159,7 +151,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("what"))
     def what(self, entry: AuditEntry) -> str:
-        return action_label(entry.action)
+        return str(audit.ACTIONS.get(entry.action, entry.action))
 
     @admin.display(description=_("whom"))
     def whom(self, entry: Any) -> str:
@@ -171,14 +163,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("detail"))
     def in_detail(self, entry: AuditEntry) -> str:
-        return format_html_join("", "{}<br>", ((line,) for line in detail_lines(entry))) or "–"
-
-
-_HEADINGS = ("at", "kind", "actor", "action", "object", "detail")
-
-
-def _cells(entry: AuditEntry) -> tuple[Any, ...]:
-    return entry.at, entry.actor_kind, entry.actor, entry.action, entry.object, "; ".join(detail_lines(entry))
+        return format_html_join("", "{}<br>", ((line,) for line in detail_lines(entry.detail))) or "–"
 
 
 # What lines are about, by name and with a link, for a page of them at once

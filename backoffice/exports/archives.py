@@ -19,16 +19,14 @@ from core import evidence_key as keys
 from transactions.documents.downloads import DocumentError, file_chunks
 from transactions.documents.file_types import EXTENSIONS, UNKNOWN
 from transactions.models import Document
-from users.models import AccessRecord
 
 # All documents in one archive have at most so many bytes: within EXPORT_SECONDS, 0.6 MB a second.
 MAX_FILES_BYTES = 512 * 1024 * 1024
 TOO_LARGE = "too large"
-NO_FILE: Mapping[str, Any] = {"file": None, "fileFault": None}
 File = tuple[str, Iterable[bytes]]
 
 
-def archive(files: Iterable[File], about: str) -> Iterator[bytes]:
+def archive(files: Iterable[File], about: str) -> Generator[bytes, None, None]:
     """Generate a ZIP of these files, which are read in this order, and of what verifies them.
 
     about: the first lines of README.txt. An empty chunk means that there is nothing to send yet: an entry can be sent
@@ -95,39 +93,35 @@ class Attachments:
     `fileFault`, why it is not there or not whole.
     """
 
-    def __init__(self, access: AccessRecord, *, is_for_person: bool = False) -> None:
-        """is_for_person: has the files whatever the exporter may download."""
-        self._request_id = access.request_id
-        self._may_download = is_for_person or access.staff.has_perm("transactions.download_document")
-        self._left = MAX_FILES_BYTES
-        self.of_documents = dict[str, Mapping[str, Any]]()
+    def __init__(self, request_id: str) -> None:
+        self.request_id = request_id
+        self.left = MAX_FILES_BYTES
+        self.of_documents = dict[str, dict[str, Any]]()
 
     def files(self, documents: QuerySet[Document]) -> Iterator[File]:
-        """Yield the files of these documents, the newest first, if the exporter may download them.
+        """Yield the files of these documents, the newest first.
 
         A file that cannot be read is left out; one that fails later ends there.
         """
-        newest_first = documents.order_by("-created_at", "-tiebreak")
-        for document in newest_first.iterator() if self._may_download else ():
-            if document.size_bytes > self._left:
-                self._add(document, None, TOO_LARGE)
+        for document in documents.order_by("-created_at", "-tiebreak").iterator():
+            record: dict[str, Any] = {"file": None, "fileFault": None}
+            self.of_documents[str(document.document_id)] = record
+            if document.size_bytes > self.left:
+                record["fileFault"] = TOO_LARGE
                 continue
-            self._left -= document.size_bytes
+            self.left -= document.size_bytes
             try:
-                chunks = file_chunks(document, request_id=self._request_id)
+                chunks = file_chunks(document, request_id=self.request_id)
             except DocumentError as error:
-                self._add(document, None, error.problem.value)
+                record["fileFault"] = error.problem.value
                 continue
-            extension = EXTENSIONS.get(document.content_type, EXTENSIONS[UNKNOWN])
-            name = f"documents/{document.document_id}{extension}"
-            self._add(document, name, None)
-            yield name, self._whole(document, name, chunks)
+            name = f"documents/{document.document_id}{EXTENSIONS.get(document.content_type, EXTENSIONS[UNKNOWN])}"
+            record["file"] = name
+            yield name, _until_fault(chunks, record)
 
-    def _whole(self, document: Document, name: str, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        try:
-            yield from chunks
-        except DocumentError as error:
-            self._add(document, name, error.problem.value)
 
-    def _add(self, document: Document, name: str | None, fault: str | None) -> None:
-        self.of_documents[str(document.document_id)] = {"file": name, "fileFault": fault}
+def _until_fault(chunks: Iterator[bytes], record: dict[str, Any]) -> Iterator[bytes]:
+    try:
+        yield from chunks
+    except DocumentError as error:
+        record["fileFault"] = error.problem.value

@@ -6,10 +6,11 @@ CSV among them, for spreadsheets.
 import csv
 import re
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing
 from datetime import date
 from http import HTTPStatus
+from types import SimpleNamespace
 from typing import Any
 
 import structlog
@@ -36,24 +37,32 @@ EXPORT_SECONDS = 15 * 60
 _FORMULA = re.compile(r'(\A|;)(?=[\s"]*[=+\-@＝＋－＠]|[\t\r\n])')
 # Excel recognizes UTF-8 by it.
 _BYTE_ORDER_MARK = "\ufeff"
-CONTENT_TYPE = "text/csv; charset=utf-8"
 CUT_OFF = "INCOMPLETE: this export was cut off. Export it again.\r\n"
-ZIP = "application/zip"
 
 
-@contextmanager
-def snapshot() -> Iterator[None]:
-    """Run all statements within on the database as it is now, read-only."""
+def from_snapshot(chunks: Generator[bytes, None, None]) -> Iterator[bytes]:
+    """Generate what is not empty of these chunks on the database as it is now, read-only.
+
+    Raises TimeoutError after EXPORT_SECONDS.
+    """
+    deadline = time.monotonic() + EXPORT_SECONDS
     # An open transaction keeps its own isolation level.
     is_outermost = not connection.in_atomic_block
-    with response_timeout(STATEMENT_SECONDS), transaction.atomic():
+    with response_timeout(STATEMENT_SECONDS), transaction.atomic(), closing(chunks):
         # A context would come before the isolation level, which must be the first statement.
         with acting(), connection.cursor() as cursor:
             if is_outermost:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             cursor.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{STALLED_SECONDS}s'")
             cursor.execute(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'")
-        yield
+        for chunk in chunks:
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            # The database would end the transaction as idle while a large file is read or sent.
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1")
+            if chunk:
+                yield chunk
 
 
 def too_many_downloads(request: HttpRequest) -> HttpResponse:
@@ -64,9 +73,14 @@ def too_many_downloads(request: HttpRequest) -> HttpResponse:
 
 
 def download(
-    request: HttpRequest, chunks: Callable[[], Iterator[bytes]], *, name: str, content_type: str, cut_off: str = ""
+    request: HttpRequest,
+    chunks: Generator[bytes, None, None],
+    *,
+    name: str,
+    content_type: str = "application/zip",
+    cut_off: str = "",
 ) -> HttpResponseBase:
-    """Send what `chunks` generates within a snapshot, as a file of this name.
+    """Send what these generate within a snapshot, as a file of this name.
 
     cut_off: the end of a file that could not be completed. The server ends such a response like any other, so nothing
     else would show it.
@@ -74,8 +88,7 @@ def download(
 
     def content() -> Generator[bytes, None, None]:
         try:
-            with snapshot():
-                yield from bounded(chunks())
+            yield from from_snapshot(chunks)
         except Exception:
             log.exception("an export was cut off", kind=content_type)
             yield cut_off.encode()
@@ -87,39 +100,16 @@ def download(
         return too_many_downloads(request)
 
 
-def send_lines(
-    request: HttpRequest,
-    name: str,
-    lines: Callable[[], Iterable[str]],
-    *,
-    extension: str = "csv",
-    content_type: str = CONTENT_TYPE,
-    cut_off: str = CUT_OFF,
+def send_csv(
+    request: HttpRequest, name: str, headings: Iterable[str], rows: Iterable[Iterable[Any]]
 ) -> HttpResponseBase:
-    """Send a list, by default one of csv_file, as a file of this name and of now."""
-    return download(
-        request,
-        lambda: in_chunks(lines()),
-        name=f"{name}-{timezone.now():%Y%m%d-%H%M%S}.{extension}",
-        content_type=content_type,
-        cut_off=cut_off,
-    )
+    """Send a list as a file of this name and of now. rows: read from the database as they are sent."""
+    name = f"{name}-{timezone.now():%Y%m%d-%H%M%S}.csv"
+    chunks = in_chunks(csv_file(headings, rows))
+    return download(request, chunks, name=name, content_type="text/csv; charset=utf-8", cut_off=CUT_OFF)
 
 
-def bounded(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Pass on what is not empty, and keep the snapshot. Raises TimeoutError after EXPORT_SECONDS."""
-    deadline = time.monotonic() + EXPORT_SECONDS
-    for chunk in chunks:
-        if time.monotonic() > deadline:
-            raise TimeoutError
-        # The database would end the transaction as idle while a large file is read or sent.
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-        if chunk:
-            yield chunk
-
-
-def in_chunks(texts: Iterable[str]) -> Iterator[bytes]:
+def in_chunks(texts: Iterable[str]) -> Generator[bytes, None, None]:
     """Join short texts into chunks of about CHUNK_BYTES: the server sends a frame for each."""
     buffer, size = list[str](), 0
     for text in texts:
@@ -131,16 +121,10 @@ def in_chunks(texts: Iterable[str]) -> Iterator[bytes]:
     yield "".join(buffer).encode()
 
 
-class _Echo:
-    """A file for csv.writer whose `write` returns the line."""
-
-    def write(self, line: str) -> str:
-        return line
-
-
 def csv_file(headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> Iterator[str]:
     """Write a heading, and a line for each row."""
-    writer: Any = csv.writer(_Echo())
+    # It returns what `write` does: the line.
+    writer: Any = csv.writer(SimpleNamespace(write=str))
     yield _BYTE_ORDER_MARK
     yield writer.writerow(headings)
     for row in rows:

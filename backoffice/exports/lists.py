@@ -1,29 +1,26 @@
-"""Lists of users, decisions and the access log: the forms with their filters, and the lines of the files."""
+"""Lists of users, decisions and the access log: the forms with their filters, and the rows of the files."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from typing import Any, NamedTuple
+from itertools import chain, islice
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import forms
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db import DataError
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from backoffice.exports.downloads import CONTENT_TYPE, CUT_OFF, csv_file
-from backoffice.exports.evidence_pack import DECISION
-from backoffice.exports.rows import USER, Unreadable, dump, in_batches, read_alone
+from backoffice.exports.records import ACCESS, DECISION, USER, in_batches
 from backoffice.lists.cells import labelled
 from partners.models import Mode, Partner
 from users.models import AccessRecord, Status, StatusChange, User
 from users.models.case import in_mode
 
-BATCH_SIZE = 2_000
-# The order of the indexes of GET /v1/users.
-USER_ORDER = ("partner_id", "created_at", "id")
+EXPORT_USERS = "users.export_user"
 
 
 def day_field(label: Any) -> forms.DateField:
@@ -65,22 +62,22 @@ class ExportForm(forms.Form):
             self.add_error("partner", _("This partner is of another mode."))
         return cleaned
 
-    def within(self, period: tuple[str, str], column: str = "created_at") -> dict[str, datetime]:
-        """Return the conditions of a column within a period of a valid form."""
+    def within(self, period: tuple[str, str]) -> dict[str, datetime]:
+        """Return the conditions of the creation within a period of a valid form."""
+        zone = ZoneInfo(settings.COMPLIANCE_TIME_ZONE)
         first, last = (self.cleaned_data[name] for name in period)
-        return ({f"{column}__gte": _midnight(first)} if first else {}) | (
-            {f"{column}__lt": _midnight(last + timedelta(days=1))} if last else {}
-        )
+        begin = {"created_at__gte": datetime.combine(first, time(), zone)} if first else {}
+        return begin | ({"created_at__lt": datetime.combine(last + timedelta(days=1), time(), zone)} if last else {})
 
     def _given(self) -> dict[str, Any]:
         return {name: value for name, value in self.cleaned_data.items() if value and value != Mode.LIVE}
 
     def summary(self) -> str:
-        """Describe a valid form for the access log; empty if it is. None of it is personal data."""
-        return ", ".join(f"{name} {value}" for name, value in self._given().items())
+        """Describe a valid form for the access log. None of it is personal data."""
+        return ", ".join(f"{name} {value}" for name, value in self._given().items()) or "all"
 
     def in_words(self) -> str:
-        """Describe a valid form for people."""
+        """Describe a valid form for people; empty if it is."""
         words: dict[str, Callable[[Any], str]] = {
             "partner": lambda partner: str(partner.name),
             "mode": lambda mode: str(Mode(mode).label),
@@ -112,68 +109,63 @@ class UserListForm(ExportForm):
         """Return the code as it is stored."""
         return str(self.cleaned_data["country"]).upper()
 
-    def users(self) -> QuerySet[User]:
-        """Return the users that match a valid form, by partner and then by their creation.
+    def users(self, most: int) -> list[User]:
+        """Return the first users that match a valid form."""
+        ranges = self.ranges(User.objects.select_related("partner").order_by("created_at", "id"))
+        return [*islice(chain.from_iterable(rows[:most] for rows in ranges), most)]
 
-        The order is of the indexes of GET /v1/users, so the first row is sent at once.
-        """
-        filters = self.cleaned_data
+    def ranges(self, rows: QuerySet[User]) -> Iterator[QuerySet[User]]:
+        """Yield the users that match a valid form, of one partner after another: each is a range of an index."""
+        given = self.cleaned_data
         created, decided = self.periods
-        partners = [filters["partner"]] if filters["partner"] else in_mode(Partner.objects.all(), filters["mode"])
-        conditions = {
-            # A list of values, not a subquery: PostgreSQL keeps the order of an index whose first column is in a list.
-            "partner__in": [partner.pk for partner in partners],
-            "status": filters["status"],
-            "country": filters["country"],
-        }
-        users = User.objects.filter(**{lookup: value for lookup, value in conditions.items() if value})
+        rows = rows.filter(**{name: given[name] for name in ("status", "country") if given[name]})
+        rows = rows.filter(**self.within(created))
         if period := self.within(decided):
-            decisions = in_mode(StatusChange.objects.filter(**period), filters["mode"])
-            users = users.filter(pk__in=decisions.order_by().values("user"))
-        users = users.filter(**self.within(created))
-        return in_mode(users, filters["mode"]).order_by(*USER_ORDER)
+            decisions = in_mode(StatusChange.objects.filter(**period), given["mode"])
+            rows = rows.filter(pk__in=decisions.order_by().values("user"))
+        of_mode = in_mode(Partner.objects.order_by("id"), given["mode"])
+        for partner in [given["partner"]] if given["partner"] else of_mode:
+            yield rows.filter(partner=partner)
 
 
-def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), ZoneInfo(settings.COMPLIANCE_TIME_ZONE))
+class HistoryForm(ExportForm):
+    """Which rows of decisions, or of the access log, to export."""
+
+    periods = (("since", "until"),)
+    field_order = ("since", "until")
+    since = day_field(gettext_lazy("From this day"))
+    until = day_field(gettext_lazy("To this day"))
+
+    def __init__(self, data: Any = None, **kwargs: Any) -> None:
+        # The other form of the page has fields of the same names.
+        super().__init__(data, auto_id="id_history_%s", **kwargs)
+
+    def ranges(self, rows: QuerySet[Any]) -> Iterator[QuerySet[Any]]:
+        """Yield the rows that match a valid form, a range of an index."""
+        partner = self.cleaned_data["partner"]
+        rows = rows.filter(**self.within(self.periods[0]), **({"user__partner": partner} if partner else {}))
+        yield in_mode(rows, self.cleaned_data["mode"])
 
 
-def csv_lines(users: QuerySet[User]) -> Iterator[str]:
-    """Write a heading, and a line for each user."""
-    return csv_file(USER, _rows(users))
+@dataclass(frozen=True)
+class ExportList:
+    """A list that is exported. permission: of its page in the back office. lookups: by the column's heading.
 
+    An index has the order of its rows: `created_at` and `id`.
+    """
 
-def ndjson_lines(users: QuerySet[User]) -> Iterator[str]:
-    """Write a JSON object for each user."""
-    for row in _rows(users):
-        names = ("error", "userId") if isinstance(row, Unreadable) else USER
-        yield f"{dump(dict(zip(names, row, strict=True)))}\n"
+    title: Any
+    permission: str
+    form_class: Any
+    model: Any
+    lookups: dict[str, str]
 
+    def rows(self, form: Any) -> Iterator[list[Any]]:
+        """Yield the rows that match a valid form, those of a user, or in all, the earliest first."""
+        for found in form.ranges(self.model.objects.all()):
+            for record in in_batches(found, self.lookups, "created_at", "id"):
+                yield [*record.values()]
 
-def _rows(users: QuerySet[User]) -> Iterator[Sequence[Any]]:
-    """Yield the values of each user, with a server-side cursor; those of a batch with an unreadable row one by one."""
-    rows, count = users.values_list(*USER.values()), 0
-    while True:
-        try:
-            for row in rows[count:].iterator(BATCH_SIZE):
-                yield row
-                count += 1
-        except DataError:
-            ids = list(users.values_list("pk", flat=True)[count : count + BATCH_SIZE])
-            yield from (read_alone(rows, pk) for pk in ids)
-            count += len(ids)
-        else:
-            return
-
-
-# By extension: the lines, and arguments of downloads.send_lines; cut_off is the last line of an incomplete file.
-FORMATS: dict[str, tuple[Callable[[QuerySet[User]], Iterator[str]], dict[str, str]]] = {
-    "csv": (csv_lines, {"content_type": CONTENT_TYPE, "cut_off": CUT_OFF}),
-    "ndjson": (ndjson_lines, {"content_type": "application/x-ndjson", "cut_off": '{"error":"incomplete"}\n'}),
-}
-
-
-# Decisions and the access log by period, the earliest first
 
 _OF_USER = {
     "userId": "user",
@@ -184,53 +176,10 @@ _OF_USER = {
     "mode": "user__partner__mode",
 }
 _DECISION = {"at": "created_at"} | _OF_USER | DECISION
-_ACCESS = {"at": "created_at", "what": "kind", "by": "staff__username"}
-_ACCESS |= _OF_USER | {"requestId": "request_id", "detail": "detail"}
-
-
-class History(NamedTuple):
-    """A list of what happened to users. permission: of its page in the back office. lookups: by the column's heading.
-
-    Its rows have `created_at` and `user`, and an index of the order.
-    """
-
-    title: Any
-    permission: str
-    rows: QuerySet[Any]
-    lookups: dict[str, str]
-
-
-# The keys are the names of the files.
-HISTORIES = {
-    "decisions": History(gettext_lazy("Decisions"), "users.view_statuschange", StatusChange.objects.all(), _DECISION),
-    "access-log": History(gettext_lazy("Access log"), "users.view_accessrecord", AccessRecord.objects.all(), _ACCESS),
+_ACCESS = {"at": "created_at", "what": "kind", "by": "staff__username"} | _OF_USER | ACCESS
+# By the name of the file.
+LISTS = {
+    "users": ExportList(gettext_lazy("Users"), EXPORT_USERS, UserListForm, User, USER),
+    "decisions": ExportList(gettext_lazy("Decisions"), "users.view_statuschange", HistoryForm, StatusChange, _DECISION),
+    "access-log": ExportList(gettext_lazy("Access log"), "users.view_accessrecord", HistoryForm, AccessRecord, _ACCESS),
 }
-
-
-class HistoryForm(ExportForm):
-    """Which rows to export."""
-
-    periods = (("since", "until"),)
-    field_order = ("since", "until")
-    since = day_field(gettext_lazy("From this day"))
-    until = day_field(gettext_lazy("To this day"))
-
-    def __init__(self, data: Mapping[str, Any] | None = None, *, initial: dict[str, Any] | None = None) -> None:
-        # The other form of the page has fields of the same names.
-        super().__init__(data, auto_id="id_history_%s", initial=initial)
-
-    def rows(self, history: History) -> QuerySet[Any]:
-        """Return the rows that match a valid form, in the order of time."""
-        partner = self.cleaned_data["partner"]
-        rows = history.rows.filter(**self.within(self.periods[0]), **({"user__partner": partner} if partner else {}))
-        return in_mode(rows, self.cleaned_data["mode"]).order_by("created_at", "id")
-
-
-def history_lines(history: History, rows: QuerySet[Any]) -> Iterator[str]:
-    """Write a heading, and a line for each row."""
-    lookups = history.lookups.values()
-    found = in_batches(rows.values(*lookups, "id"), "created_at")
-    return csv_file(
-        history.lookups,
-        (row if isinstance(row, Unreadable) else [row[lookup] for lookup in lookups] for row in found),
-    )

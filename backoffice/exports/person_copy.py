@@ -4,48 +4,28 @@ It is written as the evidence pack is, but each value is named here: no filter l
 Nobody is tipped off (contract, section 13): it has the `statusReason` that the partner is told, and no other.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from datetime import UTC
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from django.utils import translation
 from django.utils.translation import gettext as _
 
 from backoffice.exports import archives
+from backoffice.exports import records as of
 from backoffice.exports.archives import Attachments, File
-from backoffice.exports.evidence_pack import Part, answers, file_records, requirements, with_files, written
-from backoffice.exports.evidence_words import FILE_WORDS, REQUIREMENT_WORDS
-from backoffice.exports.rows import (
-    CONVERSION_WORDS,
-    DOCUMENT_WORDS,
-    SUBMITTED,
-    Record,
-    conversion_records,
-    issued_document_records,
-    records,
-)
+from backoffice.exports.evidence_pack import Part, with_files, written
+from backoffice.exports.records import ASKED, SUBMITTED, Record, events, records
 from staff.models import Staff
-from users.models import AccessKind, AccessRecord, User, UserEvent
+from users.models import AccessKind, AccessRecord, User
 from users.models.statuses import Status, status_reason
 
 # The detail of its entry in the access log, by which the trail says what was exported.
 DETAIL = "Person's copy"
 LANGUAGES = ("en", "fr")
-# Who exports it: as the evidence pack, with the files.
-PERMISSIONS = ("users.export_user", "transactions.download_document")
 
 _PROFILE = {"userId": "id", "externalId": "external_id", "partner": "partner__name", "createdAt": "created_at"}
-_REQUIREMENT = {
-    "requirementId": "id",
-    "at": "created_at",
-    "code": "code",
-    "fields": "fields",
-    "message": "message",
-    "dueAt": "due_at",
-    "closedAt": "closure__created_at",
-}
 
 
 def parts(attachments: Attachments | None = None) -> list[Part]:
@@ -53,11 +33,11 @@ def parts(attachments: Attachments | None = None) -> list[Part]:
     return [
         Part("statuses", _("Statuses"), _statuses),
         Part("profileChanges", _("Profile history"), _profile_changes),
-        Part("requirements", _("Asked of the partner"), partial(requirements, _REQUIREMENT), REQUIREMENT_WORDS),
-        Part("requirementResponses", _("Answers of the partner"), _responses, REQUIREMENT_WORDS),
-        Part("file", _("File"), partial(file_records, for_person=True), FILE_WORDS),
-        Part("conversions", _("Conversions"), conversion_records, CONVERSION_WORDS),
-        Part("documents", _("Documents"), partial(with_files, issued_document_records, attachments), DOCUMENT_WORDS),
+        Part("requirements", _("Asked of the partner"), partial(of.requirements, lookups=ASKED)),
+        Part("requirementResponses", _("Answers of the partner"), _answers),
+        Part("file", _("File"), partial(of.file_records, for_person=True)),
+        Part("conversions", _("Conversions"), of.conversions),
+        Part("documents", _("Documents"), lambda user: with_files(of.documents(user, for_person=True), attachments)),
     ]
 
 
@@ -68,37 +48,24 @@ def record_export(*, user: User, by: Staff, request_id: str = "") -> AccessRecor
     )
 
 
-def archive(user_id: UUID, access: AccessRecord, language: str) -> Iterator[bytes]:
-    """Generate the copy. language: of the page, one of LANGUAGES."""
-    at = f"{access.created_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+def archive(access: AccessRecord, language: str) -> Generator[bytes, None, None]:
+    """Generate the copy. access: its entry in the access log. language: of the page, one of LANGUAGES."""
+    # Of the thread, which sends nothing else meanwhile.
     with translation.override(language):
-        title = _("Copy of your personal data, made at %(at)s UTC.") % {"at": at}
-    return _in_language(archives.archive(_files(user_id, access), title), language)
+        title = _("Copy of your personal data, made at %(at)s UTC.")
+        at = f"{access.created_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+        yield from archives.archive(_files(access), title % {"at": at})
 
 
-def _files(user_id: UUID, access: AccessRecord) -> Iterator[File]:
-    user = User.objects.get(pk=user_id)
-    attachments = Attachments(access, is_for_person=True)
+def _files(access: AccessRecord) -> Iterator[File]:
+    user = User.objects.get(accesses=access)
+    attachments = Attachments(access.request_id)
     yield from attachments.files(user.documents.filter(withdrawal=None))
-    [about] = records(User.objects.filter(pk=user_id), _PROFILE | SUBMITTED)
+    [about] = records(User.objects.filter(pk=user.pk), _PROFILE | SUBMITTED)
     profile = about | {"status": user.status, "statusReason": status_reason(user.status, user.status_reason_code)}
-    yield from written(
-        user,
-        parts=parts(attachments),
-        head={"exportedAt": access.created_at, "user": profile},
-        template="backoffice/exports/person_copy.html",
-        context={"profile": profile, "exported_at": access.created_at},
-    )
-
-
-def _in_language(chunks: Iterator[bytes], language: str) -> Iterator[bytes]:
-    """Make each chunk in this language, and leave the thread's between them."""
-    while True:
-        with translation.override(language):
-            chunk = next(chunks, None)
-        if chunk is None:
-            return
-        yield chunk
+    head = {"exportedAt": access.created_at, "user": profile}
+    page = {"exported_at": access.created_at}
+    yield from written(user, parts(attachments), head, "backoffice/exports/person_copy.html", page)
 
 
 def _statuses(user: User) -> Iterator[Record]:
@@ -111,15 +78,13 @@ def _statuses(user: User) -> Iterator[Record]:
 def _profile_changes(user: User) -> Iterator[Record]:
     """Yield the profile as it was registered and after each change: not what decisions and reviews wrote."""
     before: Mapping[str, Any] | None = None
-    for event in records(
-        UserEvent.objects.filter(pgh_obj=user).order_by("pgh_id"), {"at": "pgh_created_at", **SUBMITTED}
-    ):
+    for event in events(user, {"at": "pgh_created_at", **SUBMITTED}):
         profile = {name: event[name] for name in SUBMITTED}
         if profile != before:
             yield {"at": event["at"], "change": "created" if before is None else "changed", **profile}
         before = profile
 
 
-def _responses(user: User) -> Iterator[Record]:
-    for record in answers(user):
+def _answers(user: User) -> Iterator[Record]:
+    for record in of.answers(user):
         yield {name: value for name, value in record.items() if name != "by"}

@@ -5,7 +5,7 @@ rows), is counted to MAX_COUNT, and examines at most MAX_EXAMINED_ROWS rows wher
 filters that a list names are accepted: others would be scans, and of a secret's column an oracle.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -94,8 +94,8 @@ class KeysetChangeList(ChangeList):
         """Read a page, and one row more to know whether there is a next one."""
         start = self._requested_position(request)
         end = self._last_position(request, start)
-        rows = self.queryset if end is None else self.queryset.filter(self._keyset_filter(end, LessThanOrEqual))
-        following = rows if start is None else rows.filter(self._keyset_filter(start, GreaterThan))
+        rows = self.queryset if end is None else self.queryset.filter(self._range(end, LessThanOrEqual))
+        following = rows if start is None else rows.filter(self._range(start))
         matches = list(following[: self.list_per_page + 1])
         has_more = len(matches) > self.list_per_page
         self.result_list = matches[: self.list_per_page]
@@ -122,7 +122,7 @@ class KeysetChangeList(ChangeList):
         for list_filter in filter(is_indexed, self.filter_specs):
             rows = list_filter.queryset(request, rows)
         if start is not None:
-            rows = rows.filter(self._keyset_filter(start, GreaterThan))
+            rows = rows.filter(self._range(start))
         columns = [field.attname for field in self._columns()]
         # The columns of the order alone, which an index may give without the rows.
         last: Position | None = (
@@ -146,12 +146,18 @@ class KeysetChangeList(ChangeList):
             return None
         return position if None not in position else None
 
-    def _keyset_filter(self, position: Position, lookup: Any) -> Any:
-        """The rows on a side of a position, as a range of the index: ROW(…) > ROW(…). lookup: of an ascending list."""
-        if self.order[0].startswith("-"):
-            lookup = {GreaterThan: LessThan, LessThanOrEqual: GreaterThanOrEqual}[lookup]
-        values = [Value(value, output_field=field) for value, field in zip(position, self._columns(), strict=True)]
-        return lookup(_row(*[F(field.attname) for field in self._columns()]), _row(*values))
+    def _range(self, position: Position, lookup: Any = GreaterThan) -> Any:
+        return keyset_filter(self._columns(), position, lookup, is_descending=self.order[0].startswith("-"))
+
+
+def keyset_filter(
+    columns: Sequence[Any], position: Sequence[Any], lookup: Any = GreaterThan, *, is_descending: bool
+) -> Any:
+    """The rows on a side of a position, as a range of the index: ROW(…) > ROW(…). lookup: of an ascending list."""
+    if is_descending:
+        lookup = {GreaterThan: LessThan, LessThanOrEqual: GreaterThanOrEqual}[lookup]
+    values = [Value(value, output_field=column) for value, column in zip(position, columns, strict=True)]
+    return lookup(_row(*[F(column.attname) for column in columns]), _row(*values))
 
 
 def _row(*values: Any) -> Func:

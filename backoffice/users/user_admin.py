@@ -19,7 +19,7 @@ from unfold.decorators import action
 
 from backoffice.access import request_id_of, staff_of
 from backoffice.actions import act_on_each
-from backoffice.exports.evidence_packs import MAX_USERS
+from backoffice.exports.evidence_pack import MAX_USERS
 from backoffice.exports.views import packs_page
 from backoffice.lists.cells import badge, column, date_column, display_flags, icon_and_text, moment, user_link
 from backoffice.lists.pages import ReadOnlyAdmin
@@ -245,11 +245,7 @@ class UserAdmin(ReadOnlyAdmin):
     def export_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> HttpResponse | None:
         """Show of which users the packs will be."""
         users = self.selected(request)
-        return (
-            packs_page(request, users, _("Chosen from a list"), back=request.get_full_path(), is_chosen=True)
-            if users
-            else None
-        )
+        return packs_page(request, users, back=request.get_full_path()) if users else None
 
     def selected(self, request: HttpRequest) -> list[User]:
         """The selected users; none, and a message, where they are more than an action takes.

@@ -20,9 +20,8 @@ def test_ten_thousand_conversions_stream() -> None:
     written, largest = 0, 0
     tracemalloc.start()
     try:
-        with downloads.snapshot():
-            for chunk in person_copy.archive(user.pk, access, "en"):
-                written, largest = written + len(chunk), max(largest, len(chunk))
+        for chunk in downloads.from_snapshot(person_copy.archive(access, "en")):
+            written, largest = written + len(chunk), max(largest, len(chunk))
         _now, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

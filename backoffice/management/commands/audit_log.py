@@ -3,20 +3,20 @@ import re
 from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from functools import partial
-from itertools import islice
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
 
-from backoffice.audit.entries import detail_lines, newest_first, newest_first_about
+from backoffice.audit.entries import newest_first, newest_first_about
 from core.audit import ACTIONS
-from core.formats.rfc_3339 import format_timestamp, parse_timestamp
-from core.management.arguments import Argument, number
-from core.management.base import Outcome, ServiceCommand
+from core.formats.rfc_3339 import parse_timestamp
+from core.management.arguments import Argument
+from core.management.base import Outcome, ServiceCommand, plain
 from core.models import AuditEntry
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_NAMES = ("at", "actor", "action", "object", "detail")
 
 
 def _time(text: str, *, days: int = 0) -> datetime:
@@ -41,16 +41,8 @@ def _action(text: str) -> str:
 class Command(ServiceCommand):
     help = "Shows who did what, newest first."
     arguments = (
-        Argument(
-            "--since", metavar="T", find=_time, help="only what was done since then: a date, or RFC 3339 (default: all)"
-        ),
-        Argument(
-            "--until",
-            metavar="T",
-            find=partial(_time, days=1),
-            help="only what was done before then; of a date, until its end",
-        ),
-        number("--limit", 1, 1_000_000, "the newest N (default: all)"),
+        Argument("--since", metavar="T", find=_time, help="since then: a date, or RFC 3339 (default: all)"),
+        Argument("--until", metavar="T", find=partial(_time, days=1), help="before then; of a date, until its end"),
         Argument("--actor", metavar="NAME", help="a staff username, an operator, or a partner's slug"),
         Argument("--action", metavar="ACTION", find=_action, help="only this, such as user.decided"),
         Argument(
@@ -60,30 +52,12 @@ class Command(ServiceCommand):
         ),
     )
 
-    def perform(
-        self,
-        *,
-        since: datetime | None,
-        until: datetime | None,
-        limit: int | None,
-        object: str | None,  # noqa: A002 - the option's name
-        **given: Any,
-    ) -> Outcome:
+    def perform(self, *, since: Any, until: Any, object: Any, **given: Any) -> Outcome:  # noqa: A002 - the option's name
         given |= {"at__gte": since, "at__lt": until}
         entries = AuditEntry.objects.filter(**{name: value for name, value in given.items() if value is not None})
         found = newest_first(entries) if object is None else newest_first_about(entries, object)
-        records = map(_record, islice(found, limit))
-        return Outcome(_json(records), map(_line, records))
-
-
-def _record(entry: AuditEntry) -> dict[str, str]:
-    return {
-        "at": format_timestamp(entry.at),
-        "actor": entry.actor,
-        "action": entry.action,
-        "object": entry.object,
-        "detail": "; ".join(detail_lines(entry)),
-    }
+        records = ({name: plain(entry[name]) for name in _NAMES} for entry in found)
+        return Outcome(_json(records), ("  ".join(value or "-" for value in record.values()) for record in records))
 
 
 def _json(records: Iterator[dict[str, str]]) -> Iterator[str]:
@@ -94,7 +68,3 @@ def _json(records: Iterator[dict[str, str]]) -> Iterator[str]:
         yield f"{before}{json.dumps(record)}"
         before = ","
     yield "]}"
-
-
-def _line(record: dict[str, str]) -> str:
-    return "  ".join(record[name] or "-" for name in ("at", "actor", "action", "object", "detail"))

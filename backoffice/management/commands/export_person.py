@@ -5,6 +5,7 @@ from pathlib import Path
 from django.core.management.base import CommandError
 
 from backoffice.exports import downloads, person_copy
+from backoffice.exports.evidence_pack import EXPORT_PACKS
 from core.management.arguments import Argument
 from core.management.base import Outcome, ServiceCommand
 from staff.models import Staff
@@ -25,16 +26,15 @@ class Command(ServiceCommand):
     )
 
     def perform(self, *, user: User, output: str, by: Staff, language: str) -> Outcome:
-        if not (by.is_active and by.has_perms(person_copy.PERMISSIONS)):
+        if not (by.is_active and by.has_perms(EXPORT_PACKS)):
             raise CommandError(f"{by.get_username()} may not export users with their documents.")
         # Only its owner may read it: it holds personal data.
         descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 access = person_copy.record_export(user=user, by=by)
-                with downloads.snapshot():
-                    for chunk in downloads.bounded(person_copy.archive(user.pk, access, language)):
-                        file.write(chunk)
+                for chunk in downloads.from_snapshot(person_copy.archive(access, language)):
+                    file.write(chunk)
         except BaseException as error:
             with suppress(OSError):
                 Path(output).unlink()

@@ -155,7 +155,6 @@ def test_audit_log_command_finds_by_action_object_and_time() -> None:
     today = timezone.now().astimezone(ZoneInfo(settings.COMPLIANCE_TIME_ZONE)).date()
     assert actions("--since", f"{today}", "--until", f"{today}", "--object", "customer-7") == ["user.decided"]
     assert actions("--until", f"{today - timedelta(days=1)}") == []
-    assert actions("--limit", "1") == ["partner.created"]
 
 
 @pytest.mark.parametrize(
@@ -259,22 +258,22 @@ def test_sign_ins() -> None:
 @pytest.mark.parametrize(
     ("detail", "line"),
     [
-        ({"role": "partner-manager"}, "role: Partner manager"),
-        ({"roles": "auditor, viewer"}, "roles: Auditor, Viewer"),
-        ({"roles": "–"}, "roles: –"),
-        ({"type": "totp"}, "type: Authenticator app"),
-        ({"type": "webauthn"}, "type: Passkey"),
-        ({"type": "taxSlip"}, "type: Tax slip"),
-        ({"code": "addressUnclear"}, f"code: {RequirementCode.ADDRESS_UNCLEAR.label}"),
-        ({"fields": ["address_line1", "postal_code"]}, "fields: Address, Postal code"),
-        ({"state": "declined"}, "state: Declined"),
-        ({"export": "Evidence pack"}, "export: Evidence pack"),
-        ({"changes": {"password_is_one_time": [False, True]}}, "one-time password: no → yes"),
-        ({"changes": {"status": ["pendingCompliance", "active"]}}, "status: Pending compliance → Active"),
+        ({"role": "partner-manager"}, "Role: Partner manager"),
+        ({"roles": "auditor, viewer"}, "Roles: Auditor, Viewer"),
+        ({"roles": "–"}, "Roles: –"),
+        ({"type": "totp"}, "Type: Authenticator app"),
+        ({"type": "webauthn"}, "Type: Passkey"),
+        ({"type": "taxSlip"}, "Type: Tax slip"),
+        ({"code": "addressUnclear"}, f"What is needed: {RequirementCode.ADDRESS_UNCLEAR.label}"),
+        ({"fields": "address_line1, postal_code"}, "Fields: Address, Postal code"),
+        ({"state": "declined"}, "State: Declined"),
+        ({"export": "Evidence pack"}, "Export: Evidence pack"),
+        ({"changes": {"password_is_one_time": [False, True]}}, "One-time password: No → Yes"),
+        ({"changes": {"status": ["pendingCompliance", "active"]}}, "Status: Pending compliance → Active"),
     ],
 )
 def test_a_line_is_in_words(detail: dict[str, Any], line: str) -> None:
-    assert entries.detail_lines(AuditEntry(detail=detail)) == [line]
+    assert entries.detail_lines(detail) == [line]
 
 
 def test_a_rule_is_about_a_move_in_words() -> None:

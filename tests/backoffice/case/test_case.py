@@ -9,7 +9,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from backoffice.case import page
-from backoffice.exports.rows import conversion_records
+from backoffice.exports.records import conversions
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of
@@ -190,12 +190,9 @@ def test_a_list_needs_its_permission(user: User, role: str, titles: list[str]) -
     assert [one["title"] for one in page._lists(user, factories.StaffFactory.create(role=role))] == titles
 
 
-def test_the_evidence_pack_has_the_conversions_as_the_api_represents_them(
-    user: User, api: PartnerClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("backoffice.exports.rows.MAX_LIMIT", 3)
+def test_the_evidence_pack_has_the_conversions_as_the_api_represents_them(user: User, api: PartnerClient) -> None:
     factories.add_conversions(user, [NOON, NOON, NOON, NOON + timedelta(hours=1), NOON - timedelta(hours=1)])
-    assert list(conversion_records(user)) == api.get("/v1/users/ada/transactions").json()["items"]
+    assert list(conversions(user)) == api.get("/v1/users/ada/transactions").json()["items"]
 
 
 def test_the_claim_is_shown(user: User) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from backoffice.exports.evidence_pack import decided_on
+from backoffice.exports.records import decided_on
 from staff.models import Staff
 from tests import factories
 from tests.support.client import PartnerClient, Transport

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from backoffice.exports import evidence_pack
+from backoffice.exports import records as of
 from core.models import AuditEntry
 from partners.models import Mode, Partner
 from tests import factories
@@ -253,7 +253,7 @@ def test_the_audit_log_says_it_in_words_without_numbers(user: User, reviewer: Cl
         added(reviewer, user, kind)
     assert AuditEntry.objects.filter(action="fileEntry.recorded").count() == len(KINDS)
     log = words(client_as("auditor").get("/admin/core/auditentry/").content.decode())
-    for said in ("kind: Screening", "result: Possible match", "rating: High", "method: Photo document"):
+    for said in ("Kind: Screening", "Result: Possible match", "Rating: High", "Method: Photo document"):
         assert said in log
     assert NUMBER not in log
 
@@ -358,7 +358,7 @@ def test_the_lists_are_for_who_sees_the_file(user: User) -> None:
 def test_the_pack_has_all_entries_without_numbers(user: User, reviewer: Client) -> None:
     for kind in FileKind.values:
         added(reviewer, user, kind)
-    records = [*evidence_pack.file_records(user)]
+    records = [*of.file_records(user)]
     assert [one["kind"] for one in records] == FileKind.values
     assert NUMBER not in json.dumps(records, default=str)
     assert all(one["by"] for one in records)
@@ -367,6 +367,6 @@ def test_the_pack_has_all_entries_without_numbers(user: User, reviewer: Client) 
 def test_the_persons_copy_has_verifications_and_requests_without_staff(user: User, reviewer: Client) -> None:
     for kind in FileKind.values:
         added(reviewer, user, kind)
-    records = [*evidence_pack.file_records(user, for_person=True)]
+    records = [*of.file_records(user, for_person=True)]
     assert {one["kind"] for one in records} == {"identityVerification", "personRequest"}
     assert not any("by" in one for one in records)

@@ -467,9 +467,9 @@ def test_the_evidence_pack_has_all_of_it(user: User, api: PartnerClient, reviewe
         "postalCode": ["M5X 1A9", "M5X 1A9"],
     }
     page = words(unescape(pack.read("index.html").decode()))
-    for said in ("Asked of the partner", "Address unclear", "Address; Postal code", "100 King St W → 1 Elgin St"):
+    for said in ("Asked of the partner", "Address unclear", "Address, Postal code", "100 King St W → 1 Elgin St"):
         assert said in page
-    for said in ("Not needed.", "For rent.", "Closed by the decision Active"):
+    for said in ("Not needed.", "For rent.", "Closed by decision Active"):
         assert said in page
 
 

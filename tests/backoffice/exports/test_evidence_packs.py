@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from django.db import connection
 from django.test import Client
 from pytest_django import Settings
 
-from backoffice.exports import archives, evidence_pack, evidence_packs
+from backoffice.exports import archives, views
 from tests import factories
 from tests.backoffice.exports.test_archives import Pack, altered, key, unzipped, verdict  # noqa: F401
 from tests.staff.login.test_login import enrolled, inside
@@ -22,7 +21,6 @@ from tests.staff.login.test_reauthentication import confirm, grow_stale
 from tests.support.client import Response
 from tests.support.documents import LONG, add_document, path_of
 from tests.support.staff import client_as, client_of
-from users import retention
 from users.models import AccessRecord, Status, User
 from users.retention import place_hold
 
@@ -70,7 +68,6 @@ def test_the_index_names_each_user_and_leads_to_the_pages(users: list[User], fol
         "folder": f"{users[0].pk}/",
         "files": "0",
         "faults": "1",
-        "unread": "",
     }
     assert (second["externalId"], second["held"], second["faults"]) == ("'=bob", "false", "0")
     page = pack["index.html"].decode()
@@ -83,46 +80,6 @@ def test_the_index_names_each_user_and_leads_to_the_pages(users: list[User], fol
         users[1].full_name,
     ):
         assert text in page
-
-
-def test_a_user_who_cannot_be_read_is_named_and_the_others_are_there(
-    users: list[User], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What breaks one user's records, in Python or in the database, breaks no other's."""
-    odd, whole = users
-    read = evidence_pack.decided_on
-
-    def decided_on(user: User) -> Any:
-        if user == odd:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT 1 / 0")
-        return read(user)
-
-    monkeypatch.setattr(evidence_pack, "decided_on", decided_on)
-    pack = export(client_as("auditor"), user=[one.pk for one in users])
-    assert json.loads(pack[f"{whole.pk}/data.json"])["user"]["externalId"] == whole.external_id
-    assert pack[f"{odd.pk}/data.json"].endswith(b'{"error":"incomplete"}\n')
-    unread = {
-        row["userId"]: row["unread"] for row in csv.DictReader(io.StringIO(pack["index.csv"].decode("utf-8-sig")))
-    }
-    assert unread == {str(odd.pk): "index.html data.json", str(whole.pk): ""}
-    assert "Could not be read: index.html, data.json" in pack["index.html"].decode()
-
-
-def test_a_user_whose_row_cannot_be_read_is_named_by_the_id(users: list[User], monkeypatch: pytest.MonkeyPatch) -> None:
-    odd, whole = users
-    held = retention.is_held
-
-    def is_held(user: User) -> bool:
-        if user == odd:
-            raise ValueError
-        return held(user)
-
-    monkeypatch.setattr(evidence_packs, "is_held", is_held)
-    pack = export(client_as("auditor"), user=[one.pk for one in users])
-    assert f"{whole.pk}/index.html" in pack
-    assert f"{odd.pk}/index.html" not in pack
-    assert f"{odd.pk}</small> <strong>Could not be read: user</strong>" in pack["index.html"].decode()
 
 
 def test_one_signature_holds_for_all_of_it(
@@ -208,7 +165,7 @@ def test_the_way_back_stays_here(back: str, users: list[User]) -> None:
 def test_more_users_than_the_limit_are_refused_with_what_to_do(
     users: list[User], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evidence_packs, "MAX_USERS", 1)
+    monkeypatch.setattr(views, "MAX_USERS", 1)
     response = client_as("auditor").post(PACKS, {"confirmed": "yes"})
     assert "More than 1 users" in (page := response.content.decode())
     assert 'name="confirmed"' not in page

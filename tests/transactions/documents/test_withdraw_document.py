@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from backoffice.exports.rows import document_records
+from backoffice.exports.records import documents
 from events.models import Event
 from staff.models import Staff
 from tests.factories import NOON, StaffFactory
@@ -77,7 +77,7 @@ def test_auditors_keep_the_document_with_who_and_why(ada: User, reviewer: Staff)
     assert reviewer.username in page
     assert "Sent to the wrong person" in page
     assert auditor.get(f"/admin/transactions/document/{document.pk}/file/").status_code == 200
-    (record,) = document_records(ada)
+    (record,) = documents(ada)
     assert (record["withdrawnBy"], record["withdrawalReason"]) == (reviewer.username, "Sent to the wrong person")
 
 

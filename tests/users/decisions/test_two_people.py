@@ -8,7 +8,8 @@ import pytest
 from django.db import OperationalError
 from django.test import Client
 
-from backoffice.exports.evidence_pack import decided_on, parts
+from backoffice.exports.evidence_pack import parts
+from backoffice.exports.records import decided_on
 from core.models import AuditEntry
 from core.refusals import RefusedError
 from partners.models import Partner
