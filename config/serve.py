@@ -4,10 +4,7 @@ import ctypes
 import socket
 import struct
 import sys
-import threading
 import time
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import structlog
@@ -17,6 +14,7 @@ from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
+from granian.net import SocketHolder
 
 log = structlog.get_logger("config.serve")
 
@@ -34,8 +32,10 @@ IDLE_SECONDS = 75
 STOPPING_SECONDS = 30
 # How long the worker may take to accept the connections that are there when the service stops.
 ACCEPTING_SECONDS = 0.5
-# Linux's options for classic BPF programs: which packets a socket gets, and which socket of a port gets a connection.
-_SO_ATTACH_FILTER, _SO_ATTACH_REUSEPORT_CBPF = 26, 51
+# Linux's option for a classic BPF program, which says what of a packet a socket gets, and one that drops each SYN: it
+# loads the flags of TCP's header, and returns 0 bytes if SYN is set.
+_SO_ATTACH_FILTER = 26
+_DROP_SYN = ((0x30, 0, 0, 13), (0x45, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFFFFFF))
 
 
 class Server(Granian):  # type: ignore[misc, valid-type]
@@ -45,53 +45,23 @@ class Server(Granian):  # type: ignore[misc, valid-type]
     may have begun. So new connections are ignored for a moment first: the proxy makes them to another process.
     """
 
+    def __init__(self, listener: socket.socket, **options: Any) -> None:
+        super().__init__("config.wsgi:application", interface=Interfaces.WSGI, **options)
+        self._listener = listener
+
+    def _init_shared_socket(self) -> None:
+        """Have this process and the worker share a socket; each granian would have one of its own for the port."""
+        self._sso, self._ssp = self._listener, None
+        self._shd = SocketHolder(self._listener.fileno(), False, BACKLOG)  # noqa: FBT003 - not of a Unix socket
+
     def signal_handler_interrupt(self, *args: Any, **kwargs: Any) -> None:
         """Receive SIGTERM or SIGINT."""
         if sys.platform == "linux":
-            with suppress(OSError):
-                diversion = ignore_new_connections(settings.HOST, settings.PORT)
-                time.sleep(ACCEPTING_SECONDS)
-                threading.Thread(target=_refuse, args=(diversion, settings.PORT), daemon=True).start()
+            program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in _DROP_SYN))
+            option = struct.pack("HP", len(_DROP_SYN), ctypes.addressof(program))
+            self._listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, option)
+            time.sleep(ACCEPTING_SECONDS)
         super().signal_handler_interrupt(*args, **kwargs)
-
-
-def ignore_new_connections(host: str, port: int) -> socket.socket:
-    """Have the kernel give new connections to a socket that drops them, in place of the worker's; returns it."""
-    one = socket.socket(_family(host))
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    one.bind((host, port))
-    _attach(one, _SO_ATTACH_FILTER, returns=0)
-    one.listen(1)
-    # The worker's is the port's first socket, this one the second.
-    _attach(one, _SO_ATTACH_REUSEPORT_CBPF, returns=1)
-    return one
-
-
-def _refuse(diversion: socket.socket, port: int) -> None:
-    """Have the kernel refuse new connections once the worker's socket is closed: a proxy goes on at once."""
-    ends = time.monotonic() + STOPPING_SECONDS
-    while _listeners(port) > 1 and time.monotonic() < ends:
-        time.sleep(0.01)
-    diversion.close()
-
-
-def _listeners(port: int) -> int:
-    """The number of sockets that listen on a port, by Linux's table."""
-    # A kernel without IPv6 has no tcp6.
-    tables = [path.read_text() for name in ("tcp", "tcp6") if (path := Path("/proc/self/net", name)).exists()]
-    lines = [line.split() for table in tables for line in table.splitlines()]
-    # The second column is the local address, the fourth the state; 0A is LISTEN.
-    return sum(line[3] == "0A" and line[1].endswith(f":{port:04X}") for line in lines)
-
-
-def _attach(one: socket.socket, option: int, *, returns: int) -> None:
-    """Attach a program of one instruction. returns: how much of a packet the socket gets, or the number of a socket."""
-    instruction = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, returns))
-    one.setsockopt(socket.SOL_SOCKET, option, struct.pack("HP", 1, ctypes.addressof(instruction)))
-
-
-def _family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
 def main() -> None:
@@ -104,20 +74,16 @@ def main() -> None:
         log.warning("unknown setting", name=name, alike=setting)
     host, port = settings.HOST, settings.PORT
     try:
-        # granian would share the port with another granian.
-        socket.create_server((host, port), family=_family(host)).close()
+        of_ipv6: Any = {"family": socket.AF_INET6, "dualstack_ipv6": socket.has_dualstack_ipv6()} if ":" in host else {}
+        listener = socket.create_server((host, port), backlog=BACKLOG, **of_ipv6)
     except OSError as error:
         reason = (error.strerror or str(error)).partition(" (while attempting")[0]
         sys.exit(f"Configuration: HOST, PORT: cannot listen on {host}:{port}: {reason}.")
     Server(
-        "config.wsgi:application",
-        address=host,
-        port=port,
-        interface=Interfaces.WSGI,
+        listener,
         # HTTP/2 bodies may lack a length, which WSGI takes for no body. The proxy uses HTTP/1.1.
         http=HTTPModes.http1,
         http1_settings=HTTP1Settings(header_read_timeout=IDLE_SECONDS * 1000, max_buffer_size=HEAD_BUFFER_BYTES),
-        backlog=BACKLOG,
         blocking_threads=THREADS,
         blocking_threads_idle_timeout=THREAD_IDLE_SECONDS,
         workers_kill_timeout=STOPPING_SECONDS,

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import load_der_private_key, l
 from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
 
-from core.formats.forms import parse_rate, parse_whole_number
+from core.formats import parse_rate, parse_whole_number
 from staff.roles import DUTIES
 
 SET_SECRET = "set it to 50 random characters (`make install` writes such a value into .env)."  # noqa: S105 - a text

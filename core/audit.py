@@ -1,6 +1,6 @@
 """The audit log: one line for each act, in one table that is only added to (`AuditEntry`).
 
-Lines come from three places, all with the actor of the transaction's context (history_context.py): the history of a
+Lines come from three places, all with the actor of the transaction's context (statements.py): the history of a
 model that is `tracked`; triggers with `insert_entry`; and `record`, for acts that change no row that has a history.
 """
 
@@ -13,9 +13,9 @@ import pgtrigger
 from django.db import DEFAULT_DB_ALIAS, models, transaction
 
 from core.database import statements
-from core.database.history_context import PRESENT
-from core.database.query import Query
+from core.database.pipeline import Query
 from core.database.schema import context_shape
+from core.database.statements import PRESENT
 from core.database.triggers import (
     DeleteEvent,
     InsertEvent,

@@ -15,7 +15,7 @@ from django.core.management import call_command
 from django.db import connections, models, transaction
 from django.utils import timezone
 
-from core.database import history_context, serving_role, statements
+from core.database import serving_role, statements
 from demo.people import ACTIVE, HELD, PENDING, PROPOSED, Step, external_id, plan
 from events.webhooks import delivering, endpoints
 from partners.authentication import keys
@@ -147,7 +147,7 @@ def _file(user: User, *, by: Staff, kind: str, ends: bool = False, **data: Any) 
 @transaction.atomic
 def _save_user(partner: Partner, external_id: str, fields: Mapping[str, Any]) -> None:
     """Create a user, or update the one of this externalId."""
-    history_context.set_context(partner=partner.slug, command=COMMAND)
+    statements.set_context(partner=partner.slug, command=COMMAND)
     rows = statements.fetch(queries.lock(partner.pk, external_id))
     if rows:
         stored = queries.StoredUser.of(rows[0])

@@ -10,7 +10,7 @@ from limits.errors import StorageError
 from limits.storage import RedisStorage
 
 from core.circuit_breaker import CircuitBreaker
-from core.formats.forms import Rate
+from core.formats import Rate
 
 log = structlog.get_logger("partners.throttling")
 

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from django.http.response import HttpResponseBase
 
 from core.database import statements
-from core.database.query import Query
+from core.database.pipeline import Query
 from partners.authentication import keys
 from partners.authentication.signature_authentication import SignedRequest
 from partners.authentication.signatures import NotUtf8Error

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 from django.http import HttpResponse
 
-from core.formats.forms import is_uuid
-from core.formats.rfc_3339 import format_timestamp
+from core.formats import format_timestamp, is_uuid
 from partners.api import idempotency
 from partners.api.base import PartnerAPIView
 from partners.api.errors import NotFoundError, invalid_parameter

@@ -3,7 +3,7 @@
 from django.http import HttpResponse
 from rest_framework import serializers
 
-from core.formats import forms as uuids
+from core import formats as uuids
 from partners import request_log
 from partners.api.errors import NotFoundError
 from partners.api.pagination import LimitPagination

@@ -11,8 +11,8 @@ from django.db.models.expressions import RawSQL
 from django.http import HttpResponse
 from orjson import Fragment
 
-from core.database.query import wire_time
-from core.formats.rfc_3339 import format_timestamp
+from core.database.schema import wire_time
+from core.formats import format_timestamp
 from core.refusals import RefusedError
 from partners.api.errors import UnavailableError
 from partners.api.request import PartnerRequest

@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 
-from core.formats import json_rules
+from core import json_rules
 from partners.api.errors import invalid_parameter
 from partners.api.request import PartnerRequest
 from partners.api.serializers import ChoiceField, ItemsField, RuleField, StrictSerializer, TextField, WholeNumberField

@@ -13,7 +13,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from core.database import errors
-from core.formats.forms import is_uuid
+from core.formats import is_uuid
 from core.request_context import request_context
 from partners import request_log
 from partners.api import idempotency, throttling

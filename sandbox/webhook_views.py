@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 
-from core.formats.forms import is_uuid
+from core.formats import is_uuid
 from core.request_context import request_context
 from events.models import WebhookEndpoint
 from events.webhooks import endpoints, leases

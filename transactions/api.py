@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
-from core.database.query import Query
-from core.formats.forms import is_uuid
+from core.database.pipeline import Query
+from core.formats import is_uuid
 from core.streaming import TooManyStreamsError
 from partners.api.base import PartnerAPIView
 from partners.api.errors import BadRequestError, InternalError, NotFoundError, UnavailableError

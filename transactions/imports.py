@@ -15,7 +15,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 
 from core.database import statements
-from core.formats.rfc_3339 import parse_timestamp
+from core.formats import parse_timestamp
 from partners.api.errors import NAME_LENGTH_IN_ERRORS, BadRequestError
 from partners.api.json import JsonObject, MalformedJsonError, parse_object
 from transactions.models import CONVERSION_ID_PATTERN, CURRENCY_PATTERN
@@ -33,7 +33,7 @@ DECIMAL_PATTERN = r"(0|[1-9]\d{0,19})(\.\d{1,18})?"
 _USUAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[0-5]\d(?:\.\d{6})?Z", re.ASCII)
 _FINER_THAN_MICROSECONDS = re.compile(r"\.\d{6}\d*[1-9]", re.ASCII)
 
-# Returns the value to store. Raises ValidationError, as core/formats/json_rules.py says.
+# Returns the value to store. Raises ValidationError, as core/json_rules.py says.
 Rule = Callable[[Any], Any]
 
 

@@ -12,8 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from core.audit import entry_trigger, register
-from core.database.query import json_text, wire_time
-from core.database.schema import newest_of_each_mode
+from core.database.schema import json_text, newest_of_each_mode, wire_time
 from core.database.triggers import append_only, json_object, stamped, trigger
 from events.models import EventType
 from events.models.feed import outbox_entry, outbox_entry_of_rows

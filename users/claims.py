@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core.database import statements
-from core.database.history_context import PRESENT
+from core.database.statements import PRESENT
 from core.refusals import RefusedError
 from staff.models import Staff
 from users.models import AccessKind, AccessRecord, Claim, Proposal, Status, User

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from core.database import statements
-from core.database.query import Query, wire_time
+from core.database.pipeline import Query
+from core.database.schema import wire_time
 from core.database.statements import Row
 from users.models import FileEntry
 from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, Profile

@@ -16,9 +16,9 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from core.database import errors, history_context, statements
+from core.database import errors, statements
 from core.database.base import SET_CONTEXT
-from core.database.query import Query
+from core.database.pipeline import Query
 from core.refusals import RefusedError
 from partners.models import Partner
 from staff.models import Staff
@@ -68,7 +68,7 @@ def place_hold(*, user: User, by: Staff, reason: str, source: str = "") -> Hold:
     with transaction.atomic(), refused_by_database(second=by):
         # Waits for an erasure; then there is no such user.
         locked = User.objects.select_for_update(no_key=True).get(pk=user.pk)
-        history_context.set_context(staff=by.get_username(), source=source)
+        statements.set_context(staff=by.get_username(), source=source)
         return Hold.objects.create(user=locked, by=by, reason=reason)
 
 
@@ -77,7 +77,7 @@ def release_hold(*, hold_id: UUID, by: Staff, reason: str, source: str = "") -> 
     reason = stripped(reason)
     hold = Hold.objects.get(pk=hold_id)
     with transaction.atomic(), refused_by_database(second=by):
-        history_context.set_context(staff=by.get_username(), source=source)
+        statements.set_context(staff=by.get_username(), source=source)
         return HoldRelease.objects.create(hold=hold, by=by, reason=reason)
 
 
@@ -145,7 +145,7 @@ def propose_erasure(
             )
         if not found:
             raise RefusedError(_("There is nobody to erase: nothing was proposed."))
-        history_context.set_context(staff=by.get_username(), source=source)
+        statements.set_context(staff=by.get_username(), source=source)
         proposal = ErasureProposal.objects.create(by=by, reason=reason, partner=partner, users=len(found))
         statements.fetch(Query(_NAME_USERS, (proposal.pk, found)))
     made: ErasureProposal = ErasureProposal.objects.with_states().get(pk=proposal.pk)
@@ -170,7 +170,7 @@ def _end(proposal_id: UUID, *, by: Staff, source: str, **ended: str) -> ErasureP
         proposal: ErasureProposal = found.with_states().select_related("by").get()
         require_permission(by, KEEP_RECORDS)
         require_open(proposal)
-        history_context.set_context(staff=by.get_username(), source=source)
+        statements.set_context(staff=by.get_username(), source=source)
         with refused_by_database(first=proposal.by, second=by):
             found.update(ended_by=by, **ended)
         ended_one: ErasureProposal = found.with_states().get()
@@ -194,11 +194,11 @@ def approved_users(*, using: str = DEFAULT_DB_ALIAS) -> QuerySet[Any]:
 def erase(user_id: UUID, *, context: Mapping[str, str], using: str) -> bool:
     """Erase a user with all that is about it, in one transaction; False where the database refused it.
 
-    It does so too where others keep the user locked. context: who does it (core/database/history_context.py).
+    It does so too where others keep the user locked. context: who does it (core/database/statements.py).
     """
     try:
         with transaction.atomic(using=using):
-            statements.fetch(Query(_CONTEXT, (history_context.context(**context),)), using)
+            statements.fetch(Query(_CONTEXT, (statements.context(**context),)), using)
             statements.fetch(Query(_ERASE, (user_id, settings.RETENTION_YEARS)), using)
     except IntegrityError:
         return False

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from core.formats.json_rules import FILLERS
+from core.json_rules import FILLERS
 
 
 def _abbreviations(*names: str) -> str:

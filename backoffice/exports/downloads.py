@@ -20,8 +20,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 
-from core.database.history_context import acting
-from core.database.statements import response_timeout
+from core.database.statements import acting, response_timeout
 from core.streaming import RETRY_SECONDS, STAFF, LimitedStreamingResponse, TooManyStreamsError
 
 log = structlog.get_logger("users.exports")

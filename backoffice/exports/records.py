@@ -14,7 +14,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import JSONObject
 
 from backoffice.lists.bounded_lists import keyset_filter
-from core.formats.rfc_3339 import format_timestamp
+from core.formats import format_timestamp
 from transactions.models import DocumentWithdrawal
 from users.file.entries import KINDS, shown_fields
 from users.models import RequirementResponse, User, UserEvent

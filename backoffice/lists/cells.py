@@ -137,7 +137,7 @@ def flag_legend(*, sees_identity: bool) -> list[tuple[str, str, Any]]:
     ]
 
 
-# The origin of a change, from the context that core/database/history_context.py records with it
+# The origin of a change, from the context that core/database/statements.py records with it
 
 
 def made_by(context: Mapping[str, str] | None) -> str:

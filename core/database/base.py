@@ -12,7 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import cache, partial
+from functools import partial
 from typing import Any, cast
 
 import structlog
@@ -25,9 +25,16 @@ from psycopg import errors
 
 from core.circuit_breaker import CircuitBreaker
 from core.database.errors import is_stale_plan
-from core.database.hosts import Hosts
-from core.database.pipeline import BEGIN, COMMIT, BoundedConnection, Pipeline, ResponseTimeoutError
-from core.database.query import Query, Result
+from core.database.pipeline import (
+    BEGIN,
+    COMMIT,
+    BoundedConnection,
+    Pipeline,
+    Query,
+    ResponseTimeoutError,
+    Result,
+    connect,
+)
 from core.request_context import request_context
 
 # How much longer than `statement_timeout` a response is waited for: the server's own error comes first.
@@ -37,7 +44,7 @@ MARGIN_SECONDS = 0.5
 PAUSE_SECONDS = 0.5
 PROBE_SECONDS = 10.0
 
-# The context of history rows (history_context.py), which pghistory's triggers read. To be part of another statement.
+# The context of history rows (statements.py), which pghistory's triggers read. To be part of another statement.
 CONTEXT_NAME = "pghistory.context_metadata"
 SET_CONTEXT = f"set_config('{CONTEXT_NAME}', %s, true)"
 
@@ -45,11 +52,6 @@ log = structlog.get_logger("core.database")
 
 _new_circuit = partial(CircuitBreaker, pause_seconds=PAUSE_SECONDS, probe_seconds=PROBE_SECONDS)
 _circuits: dict[str, CircuitBreaker] = defaultdict(_new_circuit)
-
-
-@cache
-def _hosts(_alias: str, names: str, ports: str) -> Hosts:
-    return Hosts(names, ports)
 
 
 class DatabaseWrapper(PostgresWrapper):
@@ -60,17 +62,16 @@ class DatabaseWrapper(PostgresWrapper):
     def __init__(self, settings_dict: dict[str, Any], alias: str = DEFAULT_DB_ALIAS) -> None:
         super().__init__(settings_dict, alias)
         self._queued: list[Query[Any]] = []
-        # What each transaction begins with beside BEGIN: the context of history rows (history_context.py).
+        # What each transaction begins with beside BEGIN: the context of history rows (statements.py).
         self.begin_with, self._begun_with = "", ""
         # The circuit's count of failures when the connection was made.
         self._failures = 0
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> BoundedConnection:
-        """Return a new connection. Raises psycopg.OperationalError within seconds (core/database/hosts.py)."""
+        """Return a new connection. Raises psycopg.OperationalError within seconds."""
         self.isolation_level = IsolationLevel.READ_COMMITTED
-        hosts = _hosts(self.alias, conn_params.get("host", ""), conn_params.get("port", ""))
         self._failures = _circuits[self.alias].failures
-        connection = hosts.connect(conn_params)
+        connection = connect(conn_params)
         connection.response_seconds = self.settings_dict.get("RESPONSE_SECONDS")
         self.pipeline = Pipeline(connection)
         self._queued.clear()
@@ -195,7 +196,7 @@ class DatabaseWrapper(PostgresWrapper):
             return []
         try:
             with self.wrap_database_errors:
-                results = list(self.pipeline.run(sent))
+                results = self.pipeline.run(sent)
                 if commit and results[-1].status != b"COMMIT":
                     raise errors.InFailedSqlTransaction("An earlier statement failed: the transaction is rolled back.")
         except NotSupportedError as error:

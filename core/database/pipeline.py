@@ -8,20 +8,47 @@ import itertools
 import re
 import select
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from psycopg import Connection, OperationalError, errors
+import psycopg
+from psycopg import OperationalError, errors
 from psycopg.abc import RV, PQGen
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
+from psycopg.rows import RowMaker
 
-from core.database.query import Query, Result
 from core.request_context import request_context
 
+T = TypeVar("T")
+
+# After this no further host is tried, by the request that tries them.
+CONNECT_SECONDS = 2.0
+# How long a host may be silent: the least that libpq knows, and `connect_timeout` of DATABASES.
+SILENT_SECONDS = 2.0
 _PLACEHOLDER = re.compile(r"%s|%%")
 _OK_STATUSES = frozenset({ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK})
+
+
+class Result(NamedTuple, Generic[T]):
+    """The result of a statement. rows_affected: changed or returned. status: the command tag, if there are no rows."""
+
+    rows_affected: int
+    rows: list[T]
+    status: bytes | None
+
+
+class Query(NamedTuple, Generic[T]):
+    """A statement, prepared once per connection, and its parameters.
+
+    statement: with `%s` for each parameter, typed by its context or a cast. row: makes an object of each row.
+    """
+
+    statement: str
+    parameters: Sequence[object]
+    row: RowMaker[T] = cast("RowMaker[Any]", tuple)
+
 
 BEGIN: Query[Any] = Query("BEGIN", ())
 COMMIT: Query[Any] = Query("COMMIT", ())
@@ -31,7 +58,7 @@ class ResponseTimeoutError(OperationalError):
     """The server has not responded to a statement in time; the connection is closed."""
 
 
-class BoundedConnection(Connection[Any]):
+class BoundedConnection(psycopg.Connection[Any]):
     """A connection that is closed where a response is late, which would be taken for that to the next statement.
 
     A response may take `response_seconds` (None: no limit), and as long as the request has time.
@@ -72,6 +99,41 @@ class BoundedConnection(Connection[Any]):
         return ResponseTimeoutError("The database did not respond in time.")
 
 
+# libpq's parameters of each host, by the hosts and ports of a URL.
+_orders: dict[tuple[str, str], list[dict[str, str | None]]] = {}
+
+
+def connect(parameters: dict[str, Any]) -> BoundedConnection:
+    """Return a connection to the first host that accepts one. Raises psycopg.OperationalError.
+
+    psycopg tries all hosts in the order of the URL, and waits for each that is silent, every time. Here the last good
+    host comes first, and what one attempt has not tried, the next one tries: so an attempt takes seconds at most,
+    whatever the number of hosts. No host is tried whose silence could outlast the request's deadline.
+    parameters: of psycopg's connect. A host without the role that `target_session_attrs` names accepts none.
+    """
+    until = time.monotonic() + CONNECT_SECONDS
+    if (deadline := request_context.deadline) is not None:
+        until = min(until, deadline - SILENT_SECONDS)
+        if until <= time.monotonic():
+            raise OperationalError("The request has no time for a connection.")
+    url = parameters.get("host", ""), parameters.get("port", "")
+    if url not in _orders:
+        names, ports = url[0].split(","), url[1].split(",")
+        ports = ports * len(names) if len(ports) == 1 else ports
+        _orders[url] = [{"host": name or None, "port": port or None} for name, port in zip(names, ports, strict=True)]
+    hosts = _orders[url]
+    for host in hosts:
+        try:
+            return BoundedConnection.connect(**parameters | host)
+        except OperationalError:
+            # Last, unless another thread has done so.
+            if _orders[url][0] == host:
+                _orders[url] = [*_orders[url][1:], host]
+            if host is hosts[-1] or time.monotonic() >= until:
+                raise
+    raise AssertionError("There is a host.")
+
+
 class Pipeline:
     """Runs prepared statements on a connection; prepares each at its first use."""
 
@@ -90,60 +152,62 @@ class Pipeline:
         """Whether no transaction is open."""
         return self._pgconn.transaction_status == TransactionStatus.IDLE
 
-    def run(self, queries: Sequence[Query[Any]]) -> Iterator[Result[Any]]:
-        """Send all queries in one round trip; yield their results in order.
+    def run(self, queries: Sequence[Query[Any]]) -> list[Result[Any]]:
+        """Send all queries in one round trip; return their results in order.
 
         Raises psycopg's error of a query that failed; PostgreSQL does not run those after it.
         """
-        statements = [self._prepared(query) for query in queries]
-        if len(statements) == 1:
-            bound = statements[0].bound(queries[0].parameters)
-            results = [self._await_result(lambda: self._pgconn.send_query_prepared(*bound))]
-        else:
-            results = self._send_together(
-                [statement.bound(query.parameters) for statement, query in zip(statements, queries, strict=True)]
-            )
-        for statement, query, result in zip(statements, queries, results, strict=True):
-            yield statement.read(self._checked(result), query)
+        new = {}
+        for query in queries:
+            if query.statement not in self._statements and query.statement not in new:
+                new[query.statement] = _PreparedStatement(query.statement, self._driver)
+        if new:
+            self._send([(one.name, one.text) for one in new.values()], self._pgconn.send_prepare)
+            self._statements |= new
+        statements = [self._statements[query.statement] for query in queries]
+        bound = [(one.name, one.dumped(query.parameters)) for one, query in zip(statements, queries, strict=True)]
+        results = self._send(bound, self._pgconn.send_query_prepared)
+        return [one.loaded(result, query) for one, query, result in zip(statements, queries, results, strict=True)]
 
     def forget_statements(self) -> None:
         """Prepare each statement again at its next use; a migration can make prepared ones stale."""
         self._statements.clear()
 
-    def _prepared(self, query: Query[Any]) -> "_PreparedStatement":
-        statement = self._statements.get(query.statement)
-        if statement is not None:
-            return statement
-        statement = _PreparedStatement(query, self._driver)
-        text = statement.text
-        self._checked(self._await_result(lambda: self._pgconn.send_prepare(statement.name, text)))
-        self._statements[query.statement] = statement
-        return statement
-
-    def _send_together(self, bound: Sequence[tuple[bytes, Any]]) -> list[PGresult]:
+    def _send(self, messages: Sequence[tuple[bytes, Any]], send: Callable[..., None]) -> list[PGresult]:
+        """Pass each message's arguments to libpq; return the results. Raises psycopg's error of the first failure."""
         pgconn = self._pgconn
         self._deadline = self._driver.response_due()
         pgconn.enter_pipeline_mode()
         try:
-            for name, values in bound:
-                pgconn.send_query_prepared(name, values)
+            for message in messages:
+                send(*message)
             pgconn.pipeline_sync()
-            self._flush()
+            # Reads meanwhile, so that neither side blocks the other.
+            while pgconn.flush():
+                poll = select.poll()
+                poll.register(pgconn.socket, select.POLLIN | select.POLLOUT)
+                self._wait(poll)
+                pgconn.consume_input()
             results = self._results()
             pgconn.exit_pipeline_mode()
         except BaseException:
             # The rest of the response would be taken for the response to the next statement.
             self._driver.close()
             raise
+        for result in results:
+            if result.status not in _OK_STATUSES:
+                # An error without an SQLSTATE is libpq's: the connection is lost, even if it is not marked so.
+                if pgconn.status != ConnStatus.OK or not result.error_field(DiagnosticField.SQLSTATE):
+                    raise OperationalError("The connection is lost.")
+                raise errors.error_from_result(result)
         return results
 
     def _results(self) -> list[PGresult]:
-        """Return the results up to the end of the pipeline."""
+        """Return the results up to the end of the pipeline. Raises ResponseTimeoutError."""
         results: list[PGresult] = []
         pgconn = self._pgconn
         is_busy, get_result = pgconn.is_busy, pgconn.get_result
         while True:
-            # This is _next_result, which would be called twice for each statement.
             while is_busy():
                 self._wait(self._poll)
                 pgconn.consume_input()
@@ -156,46 +220,11 @@ class Pipeline:
             else:
                 results.append(result)
 
-    def _await_result(self, send: Callable[[], None]) -> PGresult:
-        """Return the result of the statement that `send` passes to libpq."""
-        self._deadline = self._driver.response_due()
-        send()
-        self._flush()
-        result, following = self._next_result(), self._next_result()
-        while following is not None:
-            result, following = following, self._next_result()
-        if result is None:
-            raise OperationalError("The connection is lost.")
-        return result
-
-    def _next_result(self) -> PGresult | None:
-        """Return the next result, None at the end of a statement's results. Raises ResponseTimeoutError."""
-        while self._pgconn.is_busy():
-            self._wait(self._poll)
-            self._pgconn.consume_input()
-        return self._pgconn.get_result()
-
-    def _flush(self) -> None:
-        """Send all; read meanwhile, so that neither side blocks the other."""
-        while self._pgconn.flush():
-            poll = select.poll()
-            poll.register(self._pgconn.socket, select.POLLIN | select.POLLOUT)
-            self._wait(poll)
-            self._pgconn.consume_input()
-
     def _wait(self, poll: select.poll) -> None:
         """Wait until the socket is ready. Raises ResponseTimeoutError."""
         left = None if self._deadline is None else max(self._deadline - time.monotonic(), 0) * 1000
         if not poll.poll(left):
             raise self._driver.close_after_timeout()
-
-    def _checked(self, result: PGresult) -> PGresult:
-        if result.status in _OK_STATUSES:
-            return result
-        # An error without an SQLSTATE is libpq's: the connection is lost, even if it is not marked so.
-        if self._pgconn.status != ConnStatus.OK or not result.error_field(DiagnosticField.SQLSTATE):
-            raise OperationalError("The connection is lost.")
-        raise errors.error_from_result(result)
 
 
 _numbers = itertools.count(1)
@@ -206,20 +235,19 @@ class _PreparedStatement:
 
     __slots__ = ("_formats", "_has_loaders", "_transformer", "name", "text")
 
-    def __init__(self, query: Query[Any], driver: BoundedConnection) -> None:
+    def __init__(self, statement: str, driver: BoundedConnection) -> None:
         numbers = itertools.count(1)
-        text = _PLACEHOLDER.sub(lambda match: "%" if match[0] == "%%" else f"${next(numbers)}", query.statement)
-        self.text = text.encode()
+        self.text = _PLACEHOLDER.sub(lambda found: "%" if found[0] == "%%" else f"${next(numbers)}", statement).encode()
         self.name = b"psi_%d" % next(_numbers)
         self._formats = [PyFormat.TEXT] * (next(numbers) - 1)
         self._transformer = Transformer(driver)
         self._has_loaders = False
 
-    def bound(self, parameters: Sequence[object]) -> tuple[bytes, Any]:
-        """Return the name and the converted values."""
-        return self.name, self._transformer.dump_sequence(parameters, self._formats)
+    def dumped(self, parameters: Sequence[object]) -> Any:
+        """Return the converted values."""
+        return self._transformer.dump_sequence(parameters, self._formats)
 
-    def read(self, result: PGresult, query: Query[Any]) -> Result[Any]:
+    def loaded(self, result: PGresult, query: Query[Any]) -> Result[Any]:
         """Return the result with the query's kind of rows."""
         if result.status == ExecStatus.COMMAND_OK:
             return Result(result.command_tuples or 0, [], result.command_status)

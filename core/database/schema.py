@@ -1,4 +1,4 @@
-"""Constraints and indexes that several models have."""
+"""Constraints and indexes that several models have, and SQL by which PostgreSQL writes the wire."""
 
 from django.db.models import BooleanField, CheckConstraint, Func, Index, Q
 
@@ -6,7 +6,7 @@ from django.db.models import BooleanField, CheckConstraint, Func, Index, Q
 _READABLE = """
     && !exists($.**{8 to last}) && !exists($.** ? (@.type() == "number" && (@ > 1e12 || @ < -1e12)))
 """
-# Who acted (core/database/history_context.py): texts by name.
+# Who acted (core/database/statements.py): texts by name.
 _CONTEXT = '$.type() == "object" && !exists($.keyvalue() ? (@.value.type() != "string"))'
 
 
@@ -42,3 +42,19 @@ def newest_of_each_mode(name: str, *columns: str) -> list[Index]:
         Index(fields=columns, condition=Q(is_sandbox=is_sandbox), name=f"{name}_{mode}")
         for mode, is_sandbox in (("live", False), ("sandbox", True))
     ]
+
+
+def wire_time(expression: str) -> str:
+    """The SQL of a timestamp: RFC 3339, UTC, six fraction digits."""
+    return f"""to_char({expression} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
+
+
+def json_text(template: str, *values: str) -> str:
+    """The SQL of a JSON text, byte for byte as orjson writes it.
+
+    template: the JSON without white space, and `%s` for each value. values: SQL, none of it null. `to_json(…)` puts a
+    text in quotes and escapes it; one whose characters a constraint limits needs only the quotes.
+    """
+    first, *pieces = template.split("%s")
+    following = "".join(f" || {value}::text || '{piece}'" for value, piece in zip(values, pieces, strict=True))
+    return f"('{first}'{following})"

@@ -1,27 +1,41 @@
-"""Prepared statements on Django's connection, for the few queries of every request; everything else uses the ORM."""
+"""Prepared statements on Django's connection, for the few queries of every request; everything else uses the ORM.
 
+And the context of history rows: who changed a row, and by which request or command. pghistory's triggers read it from
+a setting of the transaction. Its own context manager would add a second command to each statement, which server-side
+binding refuses.
+"""
+
+import json
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from typing import Any, TypeVar, cast
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, cast
 
 import structlog
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from core.database.base import DatabaseWrapper
+from core.database.base import CONTEXT_NAME, DatabaseWrapper
 from core.database.errors import RETRYABLE_SQLSTATES, STALE_PLAN, sqlstate
-from core.database.query import Query
+from core.database.pipeline import Query, T
 
 log = structlog.get_logger("core.database.statements")
 
 Row = tuple[Any, ...]
-T = TypeVar("T")
 
 _STATEMENT_TIMEOUT = "SELECT set_config('statement_timeout', %s, true)"
 # The maximum pause before each retry.
 RETRY_PAUSES_SECONDS = (0.05, 0.2)
 # A retry may wait for a lock as long as the first attempt, and a response is due within 5 seconds.
 RETRY_WITHIN_SECONDS = 1.9
+
+# SQL of the present context, as jsonb.
+PRESENT = f"coalesce(nullif(current_setting('{CONTEXT_NAME}', true), '')::jsonb, '{{}}')"
+
+# What `acting` has said of a command stays.
+_OF_COMMAND = ", ".join(f"'{name}', {PRESENT} ->> '{name}'" for name in ("operator", "command"))
+_REPLACE = f"""
+    SELECT set_config('{CONTEXT_NAME}', (jsonb_strip_nulls(jsonb_build_object({_OF_COMMAND})) || %s::jsonb)::text, true)
+"""
 
 
 def _connection(using: str = DEFAULT_DB_ALIAS) -> DatabaseWrapper:
@@ -98,3 +112,37 @@ def may_retry(failure: BaseException, *, begun: float) -> bool:
         return False
     log.warning("transaction retried", sqlstate=state)
     return True
+
+
+def context(**values: str) -> str:
+    """The parameter of SET_CONTEXT. No personal data of users.
+
+    values: partner, key, staff, operator (of a command), command, by and reason (its arguments), source, requestId.
+    """
+    return json.dumps(values)
+
+
+def set_context(**values: str) -> None:
+    """Set the context of the present transaction, without the empty values; a command and its operator stay named."""
+    fetch_one(_REPLACE, (context(**{name: value for name, value in values.items() if value}),))
+
+
+def act_as(**values: str) -> None:
+    """Have each transaction of this thread begin with this context, or without one if there are no values.
+
+    An open one gets it with its next statement. What is written in autocommit names nobody, so what adds a line of the
+    audit log or of a history is `atomic`.
+    """
+    _connection().begin_with = context(**values) if values else ""
+
+
+@contextmanager
+def acting(**values: str) -> Iterator[None]:
+    """Have the transactions that this thread begins meanwhile name who does it: `act_as`, until the block ends."""
+    wrapper = _connection()
+    before = wrapper.begin_with
+    act_as(**values)
+    try:
+        yield
+    finally:
+        wrapper.begin_with = before

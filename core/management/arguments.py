@@ -9,8 +9,7 @@ from uuid import UUID
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
-from core.formats.forms import parse_whole_number
-from core.formats.rfc_3339 import parse_timestamp
+from core.formats import parse_timestamp, parse_whole_number
 
 
 class Argument:

@@ -23,8 +23,8 @@ from django.db import DatabaseError, InterfaceError, transaction
 from django.utils.text import capfirst
 
 from core import audit
-from core.database import errors, history_context
-from core.formats.rfc_3339 import format_timestamp
+from core.database import errors, statements
+from core.formats import format_timestamp
 from core.management.arguments import Argument
 from core.models import AuditEntry
 from core.refusals import RefusedError
@@ -117,7 +117,7 @@ class ServiceCommand(BaseCommand):
         # Nothing is stored whose secret could not be shown.
         with (
             translated_errors(),
-            history_context.acting(**self.actor(options)),
+            statements.acting(**self.actor(options)),
             transaction.atomic() if self.shows_secret else nullcontext(),
         ):
             if self.records_run and not options.get("dry_run"):

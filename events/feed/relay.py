@@ -16,7 +16,7 @@ import structlog
 from django.db import DatabaseError
 
 from core.database import errors, statements
-from core.database.query import Query
+from core.database.pipeline import Query
 from events.models import EventType
 
 log = structlog.get_logger("events.feed.relay")

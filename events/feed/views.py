@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from django.http import HttpResponse
 
-from core.database.query import Query
+from core.database.pipeline import Query
 from events.models import Event
 from partners.api.base import PartnerAPIView
 from partners.api.errors import invalid_parameter

@@ -11,7 +11,7 @@ from django.db.models import Func, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from core.database.query import json_text, wire_time
+from core.database.schema import json_text, wire_time
 from core.database.triggers import json_object
 from partners.models.partner import Partner
 

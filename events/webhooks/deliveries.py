@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from core import audit
 from core.database import statements
-from core.database.query import Query
+from core.database.pipeline import Query
 from core.refusals import RefusedError
 from events.models import DeliveryState, WebhookDelivery, WebhookEndpoint
 

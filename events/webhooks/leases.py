@@ -12,7 +12,8 @@ import orjson
 from django.db.models.functions import Now
 
 from core.database import statements
-from core.database.query import Query, json_text, wire_time
+from core.database.pipeline import Query
+from core.database.schema import json_text, wire_time
 from core.refusals import RefusedError
 from events.models import RECEIVES_EVENTS, Event, WebhookDelivery, WebhookEndpoint
 from events.webhooks import deliveries, endpoints

@@ -12,8 +12,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from core.database import statements
-from core.database.query import Query
-from core.formats.rfc_3339 import format_timestamp
+from core.database.pipeline import Query
+from core.formats import format_timestamp
 from events.models import DeliveryState, DisabledReason, WebhookDelivery, WebhookEndpoint
 from events.webhooks.deliveries import lock
 from events.webhooks.leases import WITHOUT_FLUSH, Lease

@@ -21,7 +21,7 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
 from core.database import statements
-from core.database.query import Query
+from core.database.pipeline import Query
 from core.request_context import request_context
 from partners.api import idempotency
 from partners.api.errors import ApiError, MethodNotAllowedError, NotFoundError

@@ -17,11 +17,10 @@ import orjson
 from django.db import transaction
 from rest_framework.exceptions import APIException
 
-from core.database import history_context, statements
+from core.database import statements
 from core.database.base import SET_CONTEXT
-from core.database.query import Query
-from core.database.statements import T
-from core.formats.forms import is_uuid
+from core.database.pipeline import Query, T
+from core.formats import is_uuid
 from partners.api.errors import invalid_parameter
 from partners.api.request import PartnerRequest
 from partners.api.response import JsonResponse
@@ -116,7 +115,7 @@ class Claim:
         self._is_sent = True
         request, caller = self._request, self._request.user
         names = {"partner": caller.partner_slug, "key": caller.key_prefix, "requestId": request.request_id}
-        context = history_context.context(**names)
+        context = statements.context(**names)
         if self._key is not None:
             held = (caller.partner_id, self._key)
             statements.queue(Query(_LOCK_KEY_FOR_WRITE, (*held, context)))

@@ -1,6 +1,6 @@
 """The keyset query of every list of the API: contract, sections 6 and 10.
 
-PostgreSQL writes a page's items (core/database/query.py) in one row: Python would take four times as long to read and
+PostgreSQL writes a page's items (core/database/schema.py) in one row: Python would take four times as long to read and
 show the rows. The cost of a page does not grow with its depth.
 """
 
@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from core.database.query import Query, wire_time
+from core.database.pipeline import Query
+from core.database.schema import wire_time
 
 DEFAULT_LIMIT = 25
 MAX_LIMIT = 100

@@ -1,6 +1,6 @@
 """Serializers and their fields under /v1: strict about names and types, with all errors in one response.
 
-The rules that several fields share: core/formats/json_rules.py.
+The rules that several fields share: core/json_rules.py.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,8 +15,8 @@ from rest_framework.exceptions import ErrorDetail
 from rest_framework.fields import SkipField, empty, get_error_detail
 from rest_framework.settings import api_settings
 
-from core.formats import json_rules
-from core.formats.rfc_3339 import format_timestamp
+from core import json_rules
+from core.formats import format_timestamp
 
 Instance = TypeVar("Instance")
 # A list of ErrorDetail by name; of a nested serializer or list such errors again, by name or index.

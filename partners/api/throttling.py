@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from django.conf import settings
 from rest_framework.throttling import BaseThrottle
 
-from core.formats.forms import Rate, parse_rate
+from core.formats import Rate, parse_rate
 from partners.api.request import PartnerRequest
 from partners.authentication.signature_authentication import Caller
 

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import product
 from urllib.parse import quote, quote_plus, unquote
 
-from core.formats.rfc_3339 import parse_timestamp
+from core.formats import parse_timestamp
 from partners.authentication import signatures
 from partners.authentication.signature_authentication import AuthenticationFailure, SignatureRefusedError, SignedRequest
 from partners.models import SECRET_PREFIXES, Mode

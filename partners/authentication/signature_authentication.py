@@ -24,8 +24,8 @@ from rest_framework.request import Request
 
 from core import encryption
 from core.database import statements
-from core.database.query import Query
-from core.formats.rfc_3339 import format_timestamp, parse_timestamp
+from core.database.pipeline import Query
+from core.formats import format_timestamp, parse_timestamp
 from core.request_context import request_context
 from partners.authentication import signatures
 from partners.models import KEY_IS_ACTIVE, KEY_PREFIXES, SECRET_PREFIXES, Mode

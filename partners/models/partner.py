@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.audit import tracked
 from core.database.triggers import append_only, refuse, trigger
-from core.formats.forms import parse_rate
+from core.formats import parse_rate
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 

@@ -18,7 +18,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from core.database import history_context
+from core.database import statements
 from core.request_context import request_context
 from staff.login import factors
 from staff.login.adapters import is_active_staff, may_use_password
@@ -65,7 +65,7 @@ class StaffLoginMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Handle the request; `process_view` does the work. What is written meanwhile names the person."""
-        with history_context.acting(requestId=_request_id(request)):
+        with statements.acting(requestId=_request_id(request)):
             return self.get_response(request)
 
     def process_view(
@@ -79,7 +79,7 @@ class StaffLoginMiddleware:
                 messages.warning(request, _("Your session has ended: nothing was done. Sign in, then try again."))
             return _anonymous(page)
         request_context.staff = username = staff.get_username()
-        history_context.act_as(staff=username, requestId=_request_id(request))
+        statements.act_as(staff=username, requestId=_request_id(request))
         if end := _end_of_session(request, staff):
             logout(request)
             messages.warning(request, end)

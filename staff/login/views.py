@@ -21,7 +21,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from core import audit
-from core.database.history_context import set_context
+from core.database.statements import set_context
 from staff.login import factors, invitations, sign_ins
 from staff.login.middleware import UNSEEN_CODES
 from staff.models import Staff

@@ -27,7 +27,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 from requests import RequestException
 
-from core.database.history_context import set_context
+from core.database.statements import set_context
 from staff.login import factors
 from staff.login.sign_ins import CONFIRMATION, DIRECTORY, PROVIDER, record_refusal
 from staff.oidc import accounts

@@ -8,8 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from core.database import serving_role
-from core.database.hosts import Hosts
+from core.database import pipeline, serving_role
 from core.database.pipeline import BoundedConnection
 from tests.conftest import database_url
 
@@ -40,6 +39,7 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
         return connect(**parameters)
 
     monkeypatch.setattr(BoundedConnection, "connect", noted)
+    monkeypatch.setattr(pipeline, "_orders", {})
     return made
 
 
@@ -49,24 +49,24 @@ def server(django_db_setup: None) -> dict[str, Any]:
     return psycopg.conninfo.conninfo_to_dict(database_url(serving_role.SERVING), connect_timeout=2)
 
 
-def hosts_of(server: dict[str, Any], *ports: int) -> Hosts:
-    """Servers on these ports of this machine, and then the tests' database."""
+def after(server: dict[str, Any], *ports: int) -> dict[str, Any]:
+    """The parameters for servers on these ports of this machine, and then the tests' database."""
     names = ["127.0.0.1"] * len(ports) + [server["host"]]
-    return Hosts(",".join(names), ",".join([*map(str, ports), str(server.get("port", ""))]))
+    return server | {"host": ",".join(names), "port": ",".join([*map(str, ports), str(server.get("port", ""))])}
 
 
-def connect(hosts: Hosts, parameters: dict[str, Any]) -> None:
-    hosts.connect(parameters).close()
+def connect(parameters: dict[str, Any]) -> None:
+    pipeline.connect(parameters).close()
 
 
 def test_the_last_good_host_comes_first(server: dict[str, Any], attempts: list[str | None]) -> None:
     with refusing() as first, refusing() as second:
-        hosts = hosts_of(server, first, second)
-        connect(hosts, server)
+        hosts = after(server, first, second)
+        connect(hosts)
         assert attempts[:-1] == [str(first), str(second)]
         good = attempts[-1]
         attempts.clear()
-        connect(hosts, server)
+        connect(hosts)
     assert attempts == [good]
 
 
@@ -74,11 +74,11 @@ def test_an_attempt_waits_for_one_silent_host_and_the_next_goes_on_after_it(
     server: dict[str, Any], attempts: list[str | None]
 ) -> None:
     with silent() as first, refusing() as second:
-        hosts = hosts_of(server, first, second)
+        hosts = after(server, first, second)
         with pytest.raises(psycopg.OperationalError):
-            connect(hosts, server)
+            connect(hosts)
         assert attempts == [str(first)]
-        connect(hosts, server)
+        connect(hosts)
     assert attempts[1:-1] == [str(second)]
 
 
@@ -87,19 +87,19 @@ def test_if_no_host_accepts_the_last_error_is_raised_after_each_was_tried_once(
 ) -> None:
     with ExitStack() as stack:
         ports = [str(stack.enter_context(refusing())) for _ in range(3)]
-        hosts = Hosts("127.0.0.1,127.0.0.1,127.0.0.1", ",".join(ports))
+        hosts = server | {"host": "127.0.0.1,127.0.0.1,127.0.0.1", "port": ",".join(ports)}
         with pytest.raises(psycopg.OperationalError, match="refused"):
-            connect(hosts, server)
+            connect(hosts)
     assert attempts == ports
 
 
 def test_a_host_that_only_reads_is_no_primary(server: dict[str, Any], attempts: list[str | None]) -> None:
     read_only = server | {"options": "-c default_transaction_read_only=on", "target_session_attrs": "read-write"}
     with pytest.raises(psycopg.OperationalError, match="read-only"):
-        connect(hosts_of(server), read_only)
+        connect(after(read_only))
 
 
 def test_one_port_is_that_of_all_hosts(attempts: list[str | None]) -> None:
     with refusing() as port, pytest.raises(psycopg.OperationalError):
-        Hosts("127.0.0.1,localhost", str(port)).connect({})
+        connect({"host": "127.0.0.1,localhost", "port": str(port)})
     assert attempts == [str(port)] * 2

@@ -12,7 +12,7 @@ from django.db.utils import DataError
 from django.test.utils import CaptureQueriesContext
 
 from core.database import errors, statements
-from core.database.query import Query
+from core.database.pipeline import Query
 from partners.models import Partner
 from tests.support.round_trips import round_trips
 

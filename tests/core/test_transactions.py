@@ -12,8 +12,8 @@ from django.db.utils import DataError, InternalError
 from psycopg.pq import PipelineStatus, TransactionStatus
 
 from core.database import statements
-from core.database.history_context import PRESENT, acting
-from core.database.query import Query
+from core.database.pipeline import Query
+from core.database.statements import PRESENT, acting
 from partners.models import Partner
 from tests.support.round_trips import round_trips
 

@@ -9,7 +9,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from config.urls import api_urlpatterns
-from core.formats import forms
+from core import formats as forms
 from events.models import EventType
 from events.models.webhooks import MAX_URL_LENGTH
 from events.webhooks.deliveries import TEST_TYPE

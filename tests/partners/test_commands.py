@@ -7,7 +7,7 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from core.formats.rfc_3339 import parse_timestamp
+from core.formats import parse_timestamp
 from partners.authentication import keys
 from partners.authentication.signature_authentication import digest
 from partners.management.commands import list_partners

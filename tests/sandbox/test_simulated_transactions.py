@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from core.formats.rfc_3339 import format_timestamp
+from core.formats import format_timestamp
 from events.feed.relay import Relay
 from events.models import OutboxEntry, WebhookEndpoint
 from partners.api.idempotency import ALREADY_RECEIVED

@@ -25,8 +25,7 @@ from django.db.utils import DataError, InternalError
 from core import circuit_breaker
 from core.circuit_breaker import CircuitBreaker
 from core.database import base, errors, serving_role, statements
-from core.database.pipeline import BoundedConnection, ResponseTimeoutError
-from core.database.query import Query
+from core.database.pipeline import BoundedConnection, Query, ResponseTimeoutError
 from core.request_context import request_context
 from partners.api import handler
 from partners.api.base import PartnerAPIView

@@ -15,7 +15,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from backoffice.case.requirements import AskForm, confirmation
-from core.database import history_context
+from core.database import statements
 from core.models import AuditEntry
 from events.models import DeliveryState, WebhookDelivery, WebhookEndpoint, WebhookSecret
 from events.webhooks import addresses, endpoints
@@ -122,7 +122,7 @@ def world(api: PartnerClient, partner: Partner, folder: Path, monkeypatch: pytes
                 by = factories.StaffFactory.create(role="reviewer")
                 world.erasure = retention.propose_erasure(by=by, reason="Due.")
         # Whom the test makes later was not made by the proposer.
-        history_context.set_context()
+        statements.set_context()
         yield world
 
 

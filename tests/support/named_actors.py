@@ -1,6 +1,6 @@
 """A guard: what a staff request or a command writes in autocommit adds no line of the audit log that names nobody.
 
-Only a transaction begins with the context that names who acts (core/database/history_context.py).
+Only a transaction begins with the context that names who acts (core/database/statements.py).
 """
 
 import re

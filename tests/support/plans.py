@@ -11,7 +11,7 @@ from django.db.backends.utils import CursorWrapper
 from psycopg import sql as composing
 
 from core.database import serving_role
-from core.database.query import Query
+from core.database.pipeline import Query
 from partners.models import Mode, Partner
 
 # Disabled, so that a plan that does not use an index's order shows a sort.

@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 from rest_framework.fields import empty, get_error_detail
 
-from core.formats import json_rules
+from core import json_rules
 from partners.api.errors import UnprocessableEntityError
 from partners.api.serializers import (
     Errors,

@@ -9,9 +9,9 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from orjson import Fragment
 
-from core.database.query import Query
-from core.database.statements import Row, T
-from core.formats.forms import is_uuid
+from core.database.pipeline import Query, T
+from core.database.statements import Row
+from core.formats import is_uuid
 from partners.api.base import PartnerAPIView
 from partners.api.errors import BadRequestError, ConflictError, FieldError, NotFoundError
 from partners.api.lists import KeysetList, Page

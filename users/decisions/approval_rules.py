@@ -13,7 +13,7 @@ from django.db.models import BooleanField, Func, OuterRef, Subquery
 
 from core.database import statements
 from core.database.base import SET_CONTEXT
-from core.database.query import Query
+from core.database.pipeline import Query
 from core.refusals import RefusedError
 from partners.checks import Found, installation_check
 from partners.monitoring.health import named
@@ -44,7 +44,7 @@ def set_rules(
 ) -> dict[str, Any]:
     """Set for which users a move takes two people: where any of the conditions holds. They replace those of before.
 
-    conditions: one or more; `never` alone. context: who does it (core/database/history_context.py). using: the alias of
+    conditions: one or more; `never` alone. context: who does it (core/database/statements.py). using: the alias of
     the owner's connection; None: only say what would be `replaced`, and how many real users are `concerned`.
 
     Raises RefusedError; nothing has changed then.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from core.formats.rfc_3339 import parse_timestamp
+from core.formats import parse_timestamp
 from users.models import Status, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_COLUMNS
 from users.profile.labels import LABELS, READING_ORDER, display_value

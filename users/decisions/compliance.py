@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from core.database import history_context, statements
+from core.database import statements
 from core.refusals import RefusedError
 from staff.models import Staff
 from users import claims
@@ -168,7 +168,7 @@ def acting(user_id: UUID, *, by: Staff, source: str = "", expected_version: str 
         holder = None if _is_simulated(by) else claims.holder(user)
         if holder is not None and holder != by:
             raise RefusedError(_("%(name)s has claimed this case.") % {"name": holder.get_username()})
-        history_context.set_context(staff=by.get_username(), source=source)
+        statements.set_context(staff=by.get_username(), source=source)
         yield user
 
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from core.database import history_context
+from core.database import statements
 from core.refusals import RefusedError
 from staff.models import Staff
 from users.decisions.approval_rules import moves_of_two
@@ -68,7 +68,7 @@ def decline(*, proposal_id: UUID, by: Staff, note: str, source: str = "") -> Pro
     note = stripped(note, NOTE_LENGTH, is_note=True)
     with transaction.atomic():
         proposal = _locked(proposal_id)
-        history_context.set_context(staff=by.get_username(), source=source)
+        statements.set_context(staff=by.get_username(), source=source)
         with refused_by_database(second=by):
             Proposal.objects.filter(pk=proposal.pk).update(state=ProposalState.DECLINED, ended_by=by, note=note)
     proposal.refresh_from_db()

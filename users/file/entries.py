@@ -17,7 +17,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from core import encryption
-from core.database import history_context, serving_role, statements
+from core.database import serving_role, statements
 from core.encryption import EncryptedColumn
 from core.refusals import RefusedError
 from partners.models import Partner
@@ -151,7 +151,7 @@ def _store(entry: FileEntry, *, by: Staff | None, source: str) -> FileEntry:
     entry.by = by
     with transaction.atomic(), refused_by_database():
         if by is not None:
-            history_context.set_context(staff=by.get_username(), source=source)
+            statements.set_context(staff=by.get_username(), source=source)
         entry.save(force_insert=True)
     entry.refresh_from_db()
     return entry

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.database import statements
 from core.database.base import SET_CONTEXT
-from core.database.query import Query
+from core.database.pipeline import Query
 from partners.checks import Found, installation_check
 from users.decisions import risk_flags
 from users.decisions.risk_flags import RiskFlag
@@ -53,7 +53,7 @@ risk_flags.register(VerifiedBeforeChange, DocumentExpired)
 def set_rule(*, is_on: bool, using: str, context: Mapping[str, str]) -> None:
     """Set whether a user becomes active only with a record that lacks nothing (contract, section 15).
 
-    using: the alias of the owner's connection. context: who does it (core/database/history_context.py).
+    using: the alias of the owner's connection. context: who does it (core/database/statements.py).
     """
     with transaction.atomic(using=using):
         statements.fetch(Query(f"SELECT {SET_CONTEXT}", (json.dumps(dict(context)),)), using)

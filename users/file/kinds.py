@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from rest_framework.exceptions import ErrorDetail
 
-from core.formats import json_rules
+from core import json_rules
 from partners.api.serializers import Errors, RuleField, StrictSerializer
 from users.models import FileKind
 from users.profile import field_rules

@@ -14,8 +14,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from core.audit import entry_trigger, register
-from core.database.query import json_text, wire_time
-from core.database.schema import context_shape, shape
+from core.database.schema import context_shape, json_text, shape, wire_time
 from core.database.triggers import append_only, json_object, refuse, trigger
 from staff.models import Staff
 from users.models.triggers import by_active_staff, staff_entry

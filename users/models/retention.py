@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from core.audit import entry_trigger, insert_entry, register
-from core.database.query import wire_time
+from core.database.schema import wire_time
 from core.database.triggers import append_only, json_object, stamped, trigger
 from events.models import EventType
 from events.models.feed import outbox_entry

@@ -11,7 +11,7 @@ import pgtrigger
 from django.utils.translation import gettext_lazy as _
 
 from core.audit import entry_trigger, register
-from core.database.query import wire_time
+from core.database.schema import wire_time
 from core.database.triggers import PermanentTrigger, append_only, json_object, refuse, stamped, trigger
 from events.models import EventType
 from events.models.feed import outbox_entry

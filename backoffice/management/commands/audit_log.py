@@ -10,7 +10,7 @@ from django.conf import settings
 
 from backoffice.audit.entries import newest_first, newest_first_about
 from core.audit import ACTIONS
-from core.formats.rfc_3339 import parse_timestamp
+from core.formats import parse_timestamp
 from core.management.arguments import Argument
 from core.management.base import Outcome, ServiceCommand, plain
 from core.models import AuditEntry

@@ -4,7 +4,7 @@ from django.contrib.auth.management.commands import changepassword
 from django.db.models.signals import post_save
 
 from core import audit
-from core.database import history_context
+from core.database import statements
 from core.management.base import operator, translated_errors
 from staff.login.sign_ins import PASSWORD_CHANGED
 from staff.models import Staff
@@ -17,7 +17,7 @@ class Command(changepassword.Command):
         # In the transaction of the change.
         post_save.connect(record, sender=Staff)
         try:
-            with translated_errors(), history_context.acting(operator=operator(), command="changepassword"):
+            with translated_errors(), statements.acting(operator=operator(), command="changepassword"):
                 return super().handle(*args, **options)
         finally:
             post_save.disconnect(record, sender=Staff)

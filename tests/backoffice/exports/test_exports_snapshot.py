@@ -5,7 +5,7 @@ from collections.abc import Generator
 from django.db import connection
 
 from backoffice.exports import downloads
-from core.database.history_context import acting
+from core.database.statements import acting
 from partners.models import Partner
 
 

@@ -118,11 +118,13 @@ def test_an_error_of_libpq_itself_means_that_the_database_cannot_be_reached(
 ) -> None:
     """It has no SQLSTATE, and the connection may still look open."""
 
-    def lose(pipeline: Pipeline, *_: object) -> PGresult:
-        return pipeline._pgconn.make_empty_result(ExecStatus.FATAL_ERROR)
+    results = Pipeline._results
+
+    def lose(pipeline: Pipeline) -> list[PGresult]:
+        return [pipeline._pgconn.make_empty_result(ExecStatus.FATAL_ERROR) for _ in results(pipeline)]
 
     with monkeypatch.context() as broken:
-        broken.setattr(Pipeline, "_await_result", lose)
+        broken.setattr(Pipeline, "_results", lose)
         response = api.get("/v1/ping")
     assert assert_error(response, 503)["error"] == "internal_error"
 

@@ -12,8 +12,8 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.database.query import json_text, wire_time
-from core.formats.rfc_3339 import format_timestamp
+from core.database.schema import json_text, wire_time
+from core.formats import format_timestamp
 from events.models import Event
 from partners.api.lists import MAX_LIMIT
 from partners.models import Partner

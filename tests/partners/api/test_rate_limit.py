@@ -14,7 +14,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from core import circuit_breaker
-from core.formats.forms import parse_rate
+from core.formats import parse_rate
 from partners import redis_counter
 from partners.api import throttling
 from partners.models import Partner

@@ -17,7 +17,7 @@ from psycopg.pq import TransactionStatus
 from pytest_django.fixtures import Settings
 
 from core.database import serving_role
-from core.formats.forms import Rate
+from core.formats import Rate
 from partners.api import throttling
 from partners.api.errors import UnauthorizedError
 from partners.authentication import keys, signature_authentication

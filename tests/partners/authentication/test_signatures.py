@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import encryption
-from core.formats.rfc_3339 import parse_timestamp
+from core.formats import parse_timestamp
 from partners.authentication import signature_authentication, signatures
 from partners.authentication.signature_authentication import VISIBLE_CHARACTERS, digest
 from partners.models import ApiKey, Partner

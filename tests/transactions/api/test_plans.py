@@ -9,7 +9,7 @@ import pytest
 from django.db import connection, transaction
 
 from core.database import statements
-from core.database.query import Query
+from core.database.pipeline import Query
 from events.feed.views import EVENTS
 from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT, KeysetList
 from partners.authentication import keys

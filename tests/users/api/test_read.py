@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.formats.rfc_3339 import parse_timestamp
+from core.formats import parse_timestamp
 from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response

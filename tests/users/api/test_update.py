@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core.formats.rfc_3339 import parse_timestamp
+from core.formats import parse_timestamp
 from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response
