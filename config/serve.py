@@ -14,7 +14,7 @@ from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
-from granian.net import SocketHolder
+from granian.net import SocketHolder  # type: ignore[attr-defined]
 
 log = structlog.get_logger("config.serve")
 
@@ -52,7 +52,7 @@ class Server(Granian):  # type: ignore[misc, valid-type]
     def _init_shared_socket(self) -> None:
         """Have this process and the worker share a socket; each granian would have one of its own for the port."""
         self._sso, self._ssp = self._listener, None
-        self._shd = SocketHolder(self._listener.fileno(), False, BACKLOG)  # noqa: FBT003 - not of a Unix socket
+        self._shd = SocketHolder(self._listener.fileno(), False, BACKLOG)  # type: ignore[call-arg]  # noqa: FBT003
 
     def signal_handler_interrupt(self, *args: Any, **kwargs: Any) -> None:
         """Receive SIGTERM or SIGINT."""

@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from core.json_rules import text
 from django.core.exceptions import ValidationError
 from django.core.files.base import ContentFile
 from django.core.files.storage import storages
@@ -20,6 +19,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from core.database.errors import is_reference_gone, may_be_committed
+from core.json_rules import text
 from core.refusals import RefusedError
 from staff.models import Staff
 from transactions.documents.downloads import STORAGE

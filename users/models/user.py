@@ -5,7 +5,6 @@ from typing import Any
 
 import pghistory
 import pgtrigger
-from core.json_rules import has_visible_character
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
@@ -17,6 +16,7 @@ from django.utils.translation import gettext_noop
 
 from core.database.schema import context_shape, json_text, newest_of_each_mode, wire_time
 from core.database.triggers import InsertEvent, UpdateEvent, append_only
+from core.json_rules import has_visible_character
 from partners.models import Partner
 from staff.models import Staff
 from users.models.columns import FOLDED_COLUMNS, basis_is_readable

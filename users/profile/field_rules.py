@@ -11,10 +11,11 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pycountry
-from core.json_rules import NOT_VISIBLE, clean_text, has_visible_character, text
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from email_validator import EmailNotValidError, validate_email
+
+from core.json_rules import NOT_VISIBLE, clean_text, has_visible_character, text
 
 EXTERNAL_ID_LENGTH = 128
 NOT_STRIPPED = "Must not begin or end with white space."

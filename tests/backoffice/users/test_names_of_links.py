@@ -4,8 +4,8 @@ import re
 from html import unescape
 
 import pytest
-from core.json_rules import has_visible_character
 
+from core.json_rules import has_visible_character
 from tests import factories
 from tests.support.staff import client_as
 from users.decisions.compliance import Decision, decide

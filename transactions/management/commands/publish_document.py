@@ -2,9 +2,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.json_rules import text
 from django.core.management.base import CommandError
 
+from core.json_rules import text
 from core.management.arguments import Argument
 from core.management.base import Outcome, ServiceCommand
 from staff.models import Staff

@@ -5,9 +5,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.json_rules import choice, text
 from django.core.exceptions import ValidationError
 
+from core.json_rules import choice, text
 from core.management.arguments import Argument
 from core.management.base import Outcome
 from core.refusals import RefusedError

@@ -1,1 +1,0 @@
-"""Times, numbers and JSON values as texts."""
