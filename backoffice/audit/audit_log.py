@@ -1,6 +1,6 @@
 """The audit log: who did what to what, in one list, and as CSV."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -20,9 +20,9 @@ from django.utils.translation import gettext_lazy as _
 
 from backoffice.audit.entries import MAX_FOUND, brief_detail, detail_lines, find, newest_first, of_external_id
 from backoffice.exports import downloads
-from backoffice.lists.cells import brief, icon_and_text, moment, short_id, user_link
+from backoffice.lists.cells import brief, column, icon_and_text, moment, short_id, user_link
 from backoffice.lists.filters import ChoiceFilter, SinceFilter, UntilFilter, ValueFilter
-from backoffice.lists.pages import ReadOnlyAdmin
+from backoffice.lists.pages import ReadOnlyAdmin, address_of
 from backoffice.users.filters import users_found, warn_of_cut
 from core import audit
 from core.models import ActorKind, AuditEntry
@@ -139,27 +139,16 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         self.prepare_rows(request, [kwargs["obj"]])
         return super().render_change_form(request, *args, **kwargs)
 
-    @admin.display(description=_("when"), ordering="at")
-    def when(self, entry: AuditEntry) -> str:
-        return moment(entry.at, seconds=True)
+    when = column(_("when"), lambda entry: moment(entry.at, seconds=True), ordering="at")
+    what = column(_("what"), lambda entry: audit.ACTIONS.get(entry.action, entry.action))
+    whom = column(_("whom"), lambda entry: entry.about.cell)
+    in_brief = column(_("detail"), lambda entry: brief(brief_detail(entry, is_user_shown=entry.about.is_user)))
 
     @admin.display(description=_("who"))
     def who(self, entry: AuditEntry) -> str:
         kind = entry.get_actor_kind_display() or _BY_ITSELF
         icon = icon_and_text(_ICONS[entry.actor_kind], entry.actor or "–")
         return format_html('<span class="bo-actor" title="{}">{}</span>', kind, icon)
-
-    @admin.display(description=_("what"))
-    def what(self, entry: AuditEntry) -> str:
-        return str(audit.ACTIONS.get(entry.action, entry.action))
-
-    @admin.display(description=_("whom"))
-    def whom(self, entry: Any) -> str:
-        return str(entry.about.cell)
-
-    @admin.display(description=_("detail"))
-    def in_brief(self, entry: Any) -> str:
-        return brief(brief_detail(entry, is_user_shown=entry.about.is_user))
 
     @admin.display(description=_("detail"))
     def in_detail(self, entry: AuditEntry) -> str:
@@ -177,34 +166,20 @@ class About(NamedTuple):
 
 
 def objects_of(request: HttpRequest, entries: Collection[AuditEntry]) -> Mapping[str, About]:
-    """The cells of the objects of these lines, by object: at most six statements, of what the reader may see."""
+    """The cells of the objects of these lines, by object, in at most six statements; users for who may see them."""
     objects = {entry.object for entry in entries if entry.object}
-    cells = {text: About(short_id(text) if _uuid(text) else _move(text)) for text in objects}
-    for permission, found in (
-        ("staff.view_staff", _rows(Staff, "username", objects)),
-        ("partners.view_partner", _rows(Partner, "slug", objects)),
-        ("partners.view_apikey", _rows(ApiKey, "prefix", objects)),
-        ("events.view_webhookendpoint", _rows(WebhookEndpoint, "pk", objects)),
-        ("transactions.view_document", _rows(Document, "document_id", objects)),
-    ):
-        if request.user.has_perm(permission):
-            cells |= {text: About(cell) for text, cell in found}
+    ids = {text: pk for text in objects if (pk := _uuid(text))}
+    cells = {text: About(short_id(text) if text in ids else _move(text)) for text in objects}
+    for named, column_name in ((Staff, "username"), (Partner, "slug"), (ApiKey, "prefix")):
+        for text, row in named.objects.in_bulk(objects, field_name=column_name).items():
+            cells[text] = About(format_html('<a class="bo-link" href="{}">{}</a>', address_of(row), text))
+    for with_id, column_name in ((WebhookEndpoint, "id"), (Document, "document_id")):
+        for pk, row in with_id.objects.in_bulk(ids.values(), field_name=column_name).items():
+            cells[str(pk)] = About(short_id(pk, url=address_of(row)))
     if request.user.has_perm("users.view_user"):
-        users = User.objects.select_related("partner").in_bulk([pk for text in objects if (pk := _uuid(text))])
-        cells |= {str(pk): About(user_link(user), is_user=True) for pk, user in users.items()}
+        for pk, user in User.objects.select_related("partner").in_bulk(ids.values()).items():
+            cells[str(pk)] = About(user_link(user), is_user=True)
     return cells
-
-
-def _rows(model: Any, column: str, objects: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Those of the objects that are rows of a model with a page of its own."""
-    is_id = model._meta.get_field(column).get_internal_type() == "UUIDField" if column != "pk" else True  # noqa: SLF001
-    values = [pk for text in objects if (pk := _uuid(text))] if is_id else list(objects)
-    if not values:
-        return
-    for row in model.objects.filter(**{f"{column}__in": values}):
-        text = str(getattr(row, column))
-        url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=(row.pk,))  # noqa: SLF001
-        yield text, short_id(text, url=url) if is_id else format_html('<a class="bo-link" href="{}">{}</a>', url, text)
 
 
 def _move(text: str) -> str:

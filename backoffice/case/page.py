@@ -19,7 +19,7 @@ from backoffice.case.forms import ApproveForm, DeclineForm, NoteForm, moves
 from backoffice.case.requirements import AskForm, ask_templates, confirmation, preview, requirements_of
 from backoffice.case.timeline import MAX_SHOWN, MORE, SHOWN, timeline
 from backoffice.lists.pages import QUEUE, url_for
-from backoffice.lists.waiting_time import age_of
+from backoffice.lists.waiting_time import age_state, format_duration
 from staff.models import Staff
 from transactions.models import Conversion, Document
 from users import requirements
@@ -89,7 +89,8 @@ def _decision_context(user: User, reader: Staff, sent: Mapping[str, Any], *, is_
         "case_user": user,
         "name": user.full_name,
         "status": Status(user.status),
-        "age": age_of(user.waiting_since, now=timezone.now()) if user.waiting_since else None,
+        "age_state": age_state(user.waiting_since) if user.waiting_since else None,
+        "age": format_duration(timezone.now() - user.waiting_since) if user.waiting_since else "",
         "is_answered": user.is_answered,
         "waits_for_partner": user.open_requirements > 0,
         "is_overdue": user.requirements_due_at is not None and user.requirements_due_at < timezone.now(),

@@ -1,14 +1,12 @@
 """Lists of users, decisions and the access log: the forms with their filters, and the rows of the files."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from itertools import chain, islice
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django import forms
-from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
@@ -19,6 +17,7 @@ from backoffice.lists.cells import labelled
 from partners.models import Mode, Partner
 from users.models import AccessRecord, Status, StatusChange, User
 from users.models.case import in_mode
+from users.profile.field_rules import midnight
 
 EXPORT_USERS = "users.export_user"
 
@@ -64,10 +63,9 @@ class ExportForm(forms.Form):
 
     def within(self, period: tuple[str, str]) -> dict[str, datetime]:
         """Return the conditions of the creation within a period of a valid form."""
-        zone = ZoneInfo(settings.COMPLIANCE_TIME_ZONE)
         first, last = (self.cleaned_data[name] for name in period)
-        begin = {"created_at__gte": datetime.combine(first, time(), zone)} if first else {}
-        return begin | ({"created_at__lt": datetime.combine(last + timedelta(days=1), time(), zone)} if last else {})
+        begin = {"created_at__gte": midnight(first)} if first else {}
+        return begin | ({"created_at__lt": midnight(last + timedelta(days=1))} if last else {})
 
     def _given(self) -> dict[str, Any]:
         return {name: value for name, value in self.cleaned_data.items() if value and value != Mode.LIVE}
@@ -78,13 +76,8 @@ class ExportForm(forms.Form):
 
     def in_words(self) -> str:
         """Describe a valid form for people; empty if it is."""
-        words: dict[str, Callable[[Any], str]] = {
-            "partner": lambda partner: str(partner.name),
-            "mode": lambda mode: str(Mode(mode).label),
-            "status": lambda status: str(Status(status).label),
-        }
-        given = self._given().items()
-        return "; ".join(labelled(self.fields[name].label, words.get(name, str)(value)) for name, value in given)
+        words, given = dict(Mode.choices + Status.choices), self._given().items()
+        return "; ".join(labelled(self.fields[name].label, words.get(value, value)) for name, value in given)
 
 
 class UserListForm(ExportForm):

@@ -1,6 +1,6 @@
 """The cells of lists and pages: people, texts, identifiers, badges, dates and times, and the origins of changes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from itertools import groupby
@@ -10,6 +10,7 @@ from uuid import UUID
 from django.contrib import admin
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import DateTimeField, Model
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
@@ -18,7 +19,6 @@ from users.decisions.risk_flags import RISK_FLAGS, Weight, visible_flags
 from users.models import User
 from users.profile.labels import display_moment
 
-_ID_SHOWN = 8
 _ACTORS = ("partner", "staff", "operator")
 
 
@@ -45,23 +45,7 @@ def brief(text: str) -> str:
 
 def short_id(value: UUID | str, *, url: str = "") -> str:
     """The first characters of an id, linked where it has a page; a button copies the whole."""
-    text = str(value)
-    label = f"{text[:_ID_SHOWN]}…"
-    cell = '<a class="bo-link" href="{url}" title="{id}">{label}</a>' if url else '<span title="{id}">{label}</span>'
-    button = (
-        ' <button type="button" class="bo-copy" data-copies-text="{id}" data-copied="{copied}"'
-        ' aria-label="{copy}" hidden>'
-        '<span class="material-symbols-outlined" aria-hidden="true">content_copy</span>'
-        '<span data-label aria-live="polite"></span></button>'
-    )
-    return format_html(
-        f'<span class="bo-id">{cell}{button}</span>',
-        url=url,
-        id=text,
-        label=label,
-        copied=_("Copied"),
-        copy=_("Copy %(id)s") % {"id": text},
-    )
+    return render_to_string("backoffice/short_id.html", {"id": str(value), "url": url})
 
 
 def badge(text: Any, kind: str) -> str:
@@ -95,14 +79,10 @@ def _date_column(model: type[Model], name: Any) -> Any:
         return name
     if not isinstance(field, DateTimeField):
         return name
-
-    @admin.display(description=field.verbose_name, ordering=name)
-    def column(row: Any) -> str:
-        return moment(getattr(row, name))
-
+    shown = admin.display(lambda row: moment(getattr(row, name)), description=field.verbose_name, ordering=name)
     # The name of the column in Django's pages.
-    column.__name__ = name
-    return column
+    shown.__name__ = name
+    return shown
 
 
 # Cached, since Django compares columns by identity.
@@ -148,20 +128,18 @@ def made_by(context: Mapping[str, str] | None) -> str:
 
 def made_through(context: Mapping[str, str] | None) -> str:
     """The rest of the context: a key, a request's id, a command; empty where there is none."""
-    return ", ".join(_parts(context or {}))
-
-
-def _parts(context: Mapping[str, str]) -> Iterator[str]:
-    for name, value in context.items():
+    parts = []
+    for name, value in (context or {}).items():
         kind, _separator, request_id = value.partition(" ") if name == "source" else (name, "", value)
         if not value or name in _ACTORS:
             continue
         if kind in {"request", "requestId"}:
-            yield _("request %(id)s") % {"id": request_id}
+            parts.append(_("request %(id)s") % {"id": request_id})
         elif name == "key":
-            yield _("key %(key)s") % {"key": value}
+            parts.append(_("key %(key)s") % {"key": value})
         else:
-            yield value if name in {"source", "command"} else f"{name} {value}"
+            parts.append(value if name in {"source", "command"} else f"{name} {value}")
+    return ", ".join(parts)
 
 
 def origin(context: Mapping[str, str] | None) -> str:

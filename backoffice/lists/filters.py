@@ -1,17 +1,17 @@
 """Filters of lists."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import date, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django import forms
-from django.conf import settings
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 from unfold.widgets import UnfoldAdminTextInputWidget
+
+from users.profile.field_rules import midnight
 
 # Of each choice the label and the rows.
 Conditions = Mapping[str, tuple[Any, Q]]
@@ -45,16 +45,16 @@ class ValueFilter(TextFilter):  # type: ignore[misc]
         return queryset.filter(self.matching(request, value)) if value else queryset
 
 
+_DAYS = {"since": _("from this day"), "until": _("to this day")}
+
+
 class DayForm(forms.Form):
     """A field for a day."""
 
     def __init__(self, name: str, label: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         widget = UnfoldAdminTextInputWidget(attrs={"type": "date"})
-        self.fields[name] = forms.CharField(label=self.Meta.labels[name], required=False, widget=widget)
-
-    class Meta:
-        labels = {"since": _("from this day"), "until": _("to this day")}
+        self.fields[name] = forms.CharField(label=_DAYS[name], required=False, widget=widget)
 
 
 class DayFilter(TextFilter):  # type: ignore[misc]
@@ -74,18 +74,17 @@ class DayFilter(TextFilter):  # type: ignore[misc]
             day = date.fromisoformat(self.value() or "") + self.days
         except (ValueError, OverflowError):
             return queryset
-        midnight = datetime.combine(day, time(), ZoneInfo(settings.COMPLIANCE_TIME_ZONE))
-        return queryset.filter(**{f"{self.column}__{self.lookup}": midnight})
+        return queryset.filter(**{f"{self.column}__{self.lookup}": midnight(day)})
 
 
 class SinceFilter(DayFilter):
     """From a day on."""
 
-    title, parameter_name = _("from this day"), "since"
+    title, parameter_name = _DAYS["since"], "since"
 
 
 class UntilFilter(DayFilter):
     """Up to a day."""
 
-    title, parameter_name = _("to this day"), "until"
+    title, parameter_name = _DAYS["until"], "until"
     days, lookup = timedelta(days=1), "lt"

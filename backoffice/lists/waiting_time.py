@@ -1,6 +1,5 @@
 """How long a case has waited, against COMPLIANCE_TARGET_HOURS."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -32,29 +31,19 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Age:
-    """The age of a waiting case. text: such as `3 h` or `2 d 4 h`."""
-
-    since: datetime
-    state: AgeState
-    text: str
-
-
-def age_of(since: datetime, *, now: datetime) -> Age:
-    """Return the age of a case that has waited since then."""
-    soon, late = limits(now)
-    state = AgeState.LATE if since <= late else AgeState.DUE_SOON if since <= soon else AgeState.IN_TIME
-    return Age(since, state, format_duration(now - since))
+def age_state(since: datetime) -> AgeState:
+    """Compare the age of a case that has waited since then with the target."""
+    soon, late = limits(timezone.now())
+    return AgeState.LATE if since <= late else AgeState.DUE_SOON if since <= soon else AgeState.IN_TIME
 
 
 def age_cell(since: datetime, *, is_due: bool = True) -> str:
     """An age and its beginning. is_due: whether it is compared with the target."""
-    age = age_of(since, now=timezone.now())
-    kind, icon = _KINDS[age.state]
-    state = badge(icon_and_text(icon, age.state.label), kind) if is_due else ""
+    state = age_state(since)
+    kind, icon = _KINDS[state]
+    mark = badge(icon_and_text(icon, state.label), kind) if is_due else ""
     cell = '<div class="bo-age">{} <strong>{}</strong> <span>{}</span></div>'
-    return format_html(cell, state, age.text, moment(since))
+    return format_html(cell, mark, format_duration(timezone.now() - since), moment(since))
 
 
 def limits(now: datetime) -> tuple[datetime, datetime]:
@@ -64,7 +53,7 @@ def limits(now: datetime) -> tuple[datetime, datetime]:
 
 
 def format_duration(duration: timedelta) -> str:
-    """Write a duration in its two largest units, down to minutes."""
+    """Write a duration in its two largest units, down to minutes: `3 h` or `2 d 4 h`."""
     days, rest = divmod(max(duration, timedelta(0)), _DAY)
     hours, rest = divmod(rest, _HOUR)
     if days:

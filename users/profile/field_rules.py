@@ -6,7 +6,7 @@ A rule raises Django's ValidationError with a message for people, which never re
 import calendar
 import re
 import unicodedata
-from datetime import date, datetime
+from datetime import date, datetime, time
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -106,6 +106,11 @@ def boolean(value: Any) -> bool:
 def today() -> date:
     """The date in COMPLIANCE_TIME_ZONE."""
     return datetime.now(ZoneInfo(settings.COMPLIANCE_TIME_ZONE)).date()
+
+
+def midnight(day: date) -> datetime:
+    """The beginning of a day in COMPLIANCE_TIME_ZONE."""
+    return datetime.combine(day, time(), ZoneInfo(settings.COMPLIANCE_TIME_ZONE))
 
 
 def adult_on(born: date) -> date:

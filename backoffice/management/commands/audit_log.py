@@ -1,12 +1,9 @@
 import json
 import re
 from collections.abc import Iterator
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any
-from zoneinfo import ZoneInfo
-
-from django.conf import settings
 
 from backoffice.audit.entries import newest_first, newest_first_about
 from core.audit import ACTIONS
@@ -14,6 +11,7 @@ from core.formats import parse_timestamp
 from core.management.arguments import Argument
 from core.management.base import Outcome, ServiceCommand, plain
 from core.models import AuditEntry
+from users.profile.field_rules import midnight
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _NAMES = ("at", "actor", "action", "object", "detail")
@@ -23,8 +21,7 @@ def _time(text: str, *, days: int = 0) -> datetime:
     """A time, or midnight of a date in the compliance time zone, so many days later. Raises ValueError."""
     try:
         if _DATE.fullmatch(text):
-            day = date.fromisoformat(text) + timedelta(days=days)
-            return datetime.combine(day, time(), ZoneInfo(settings.COMPLIANCE_TIME_ZONE))
+            return midnight(date.fromisoformat(text) + timedelta(days=days))
         return parse_timestamp(text)
     except (OverflowError, ValueError):
         raise ValueError(
