@@ -174,8 +174,8 @@ def objects_of(request: HttpRequest, entries: Collection[AuditEntry]) -> Mapping
         for text, row in named.objects.in_bulk(objects, field_name=column_name).items():
             cells[text] = About(format_html('<a class="bo-link" href="{}">{}</a>', address_of(row), text))
     for with_id, column_name in ((WebhookEndpoint, "id"), (Document, "document_id")):
-        for pk, row in with_id.objects.in_bulk(ids.values(), field_name=column_name).items():
-            cells[str(pk)] = About(short_id(pk, url=address_of(row)))
+        for pk, found in with_id.objects.in_bulk(ids.values(), field_name=column_name).items():
+            cells[str(pk)] = About(short_id(pk, url=address_of(found)))
     if request.user.has_perm("users.view_user"):
         for pk, user in User.objects.select_related("partner").in_bulk(ids.values()).items():
             cells[str(pk)] = About(user_link(user), is_user=True)
