@@ -3,9 +3,12 @@
 A page costs the same however long the list is. It begins after a row (keyset pagination by PostgreSQL's comparison of
 rows), is counted to MAX_COUNT, and examines at most MAX_EXAMINED_ROWS rows where a filter has no index. Only the
 filters that a list names are accepted: others would be scans, and of a secret's column an oracle.
+
+A filter with `is_indexed` is a range of the list's order, or a small set that another index gives; one with
+`is_always_applied` narrows the list without a parameter, too.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +42,7 @@ MAX_COUNT = 1_000
 MAX_EXAMINED_ROWS = 10_000
 
 # The values of a row in the columns of the order.
-Position = tuple[Any, ...]
+Position = Sequence[Any]
 _SEPARATOR = "~"
 
 
@@ -67,24 +70,17 @@ class KeysetChangeList(ChangeList):
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str | Combinable]:
         """The order of the header that `?o=` names, or else the admin's; both are total."""
-        self.order = self._order_of_header(request)
-        self.texts = self.model_admin.texts_of(request)
-        self.order_note = "" if self.order else self.texts.order_note
-        if not self.order:
-            self.params.pop(ORDER_VAR, None)
+        self.texts, orders = self.model_admin.texts_of(request), self.model_admin.index_orders(request)
+        # Only the first of several headers counts: an index carries one order.
+        header = self.params.pop(ORDER_VAR, "").partition(".")[0]
+        headers = {str(number): column_name(column) for number, column in enumerate(self.list_display)}
+        if order := orders.get(headers.get(header.removeprefix("-"), "")):
+            self.params[ORDER_VAR], self.order_note = header, ""
+            self.order = [f"-{name}" for name in order] if header.startswith("-") else [*order]
+        else:
+            self.order_note = self.texts.order_note
             self.order = [str(name) for name in super().get_ordering(request, queryset)]
         return [*self.order]
-
-    def _order_of_header(self, request: HttpRequest) -> list[str]:
-        """Empty where `?o=` names no header that sorts."""
-        # Only the first of several headers counts: an index carries one order.
-        self.params[ORDER_VAR] = self.params.get(ORDER_VAR, "").partition(".")[0]
-        orders = {
-            str(number): self.model_admin.index_orders(request).get(column_name(column), ())
-            for number, column in enumerate(self.list_display)
-        }
-        order = orders.get(self.params[ORDER_VAR].removeprefix("-"), ())
-        return [_reversed(name) for name in order] if self.params[ORDER_VAR].startswith("-") else [*order]
 
     def get_filters_params(self, params: Any = None) -> dict[str, Any]:
         """Without the fields of the filters' form that were left empty."""
@@ -99,8 +95,9 @@ class KeysetChangeList(ChangeList):
         matches = list(following[: self.list_per_page + 1])
         has_more = len(matches) > self.list_per_page
         self.result_list = matches[: self.list_per_page]
-        stop = self._position_of(self.result_list[-1]) if has_more else end
-        self.next_page = self.get_query_string({PAGE_VAR: _text(stop)}) if stop else ""
+        stop = [getattr(self.result_list[-1], column.attname) for column in self._columns()] if has_more else end
+        texts = [one.isoformat() if isinstance(one, datetime) else str(one) for one in stop or ()]
+        self.next_page = self.get_query_string({PAGE_VAR: _SEPARATOR.join(texts)}) if stop else ""
         self.is_partial = not has_more and stop is not None
         self.is_continued = start is not None
         if start is None:
@@ -114,13 +111,15 @@ class KeysetChangeList(ChangeList):
 
     def _last_position(self, request: HttpRequest, start: Position | None) -> Position | None:
         """The last row to examine: None where indexes serve all filters, or the list ends before."""
-        names = self.get_filters_params()
-        scans = [one for one in self.filter_specs if not is_indexed(one) and is_applied(one, names)]
-        if self.query or not scans:
-            return None
+        names, has_scan = self.get_filters_params(), False
         rows: Any = self.root_queryset
-        for list_filter in filter(is_indexed, self.filter_specs):
-            rows = list_filter.queryset(request, rows)
+        for one in self.filter_specs:
+            if getattr(one, "is_indexed", False):
+                rows = one.queryset(request, rows)
+            elif getattr(one, "is_always_applied", False) or names.keys() & {*one.expected_parameters()}:
+                has_scan = True
+        if self.query or not has_scan:
+            return None
         if start is not None:
             rows = rows.filter(self._range(start))
         columns = [field.attname for field in self._columns()]
@@ -133,9 +132,6 @@ class KeysetChangeList(ChangeList):
     def _columns(self) -> list[Any]:
         names = [name.lstrip("-") for name in self.order]
         return [self.opts.pk if name == "pk" else self.opts.get_field(name) for name in names]
-
-    def _position_of(self, row: Model) -> Position:
-        return tuple(getattr(row, field.attname) for field in self._columns())
 
     def _requested_position(self, request: HttpRequest) -> Position | None:
         """None for the first page, and where the parameter is none."""
@@ -164,29 +160,9 @@ def _row(*values: Any) -> Func:
     return Func(*values, function="ROW", output_field=TextField())
 
 
-def _reversed(name: str) -> str:
-    return name.removeprefix("-") if name.startswith("-") else f"-{name}"
-
-
 def column_name(column: Any) -> str:
     """The name of a column of a list, which may be a function."""
     return column if isinstance(column, str) else str(column.__name__)
-
-
-def _text(position: Position) -> str:
-    return _SEPARATOR.join(one.isoformat() if isinstance(one, datetime) else str(one) for one in position)
-
-
-def is_indexed(list_filter: Any) -> bool:
-    """Whether a filter is a range of the list's order, or a small set that another index gives."""
-    return getattr(list_filter, "is_indexed", False)
-
-
-def is_applied(list_filter: Any, names: Iterable[str]) -> bool:
-    """Whether a filter narrows the list: always, or where the query string has a parameter of it."""
-    return getattr(list_filter, "is_always_applied", False) or not {*names}.isdisjoint(
-        list_filter.expected_parameters()
-    )
 
 
 class SeenValues(MultipleHiddenInput):
@@ -233,7 +209,8 @@ class BackOfficeAdmin(_ModelAdmin):
 
     def save_model(self, request: HttpRequest, obj: Model, form: Any, change: bool) -> None:  # noqa: FBT001
         """Write the columns that the person changed and no other: the serving role may not update all."""
-        obj.save(update_fields=changed_columns(form) if change else None)
+        columns = {field.name for field in obj._meta.concrete_fields}  # noqa: SLF001 - Django's public name for it
+        obj.save(update_fields=[name for name in form.changed_data if name in columns] if change else None)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001
         """Likewise for relations."""
@@ -300,12 +277,6 @@ class BackOfficeAdmin(_ModelAdmin):
             if not request.GET or not isinstance(error.__cause__, QueryCanceled):
                 raise
             return _bare_list(request, _("The search took too long. Search for a longer text, or use other filters."))
-
-
-def changed_columns(form: Any) -> list[str]:
-    """The names of the columns whose fields the person changed."""
-    columns = {field.name for field in form.instance._meta.concrete_fields}  # noqa: SLF001
-    return [name for name in form.changed_data if name in columns]
 
 
 def _bare_list(request: HttpRequest, message: Any) -> HttpResponse:

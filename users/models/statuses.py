@@ -36,16 +36,16 @@ TRANSITIONS: dict[Status, tuple[Status, ...]] = {
 
 
 class StatusReason(models.TextChoices):
-    """What a partner reads."""
+    """What a partner reads; the labels are for people."""
 
-    VERIFIED = "verified"
-    INFORMATION_MISSING = "informationMissing"
-    NOT_VERIFIED = "notVerified"
-    DUPLICATE = "duplicate"
-    NOT_SERVED = "notServed"
-    PARTNER_REQUEST = "partnerRequest"
-    USER_REQUEST = "userRequest"
-    UNDER_REVIEW = "underReview"
+    VERIFIED = "verified", _("Verified")
+    INFORMATION_MISSING = "informationMissing", _("Information is missing")
+    NOT_VERIFIED = "notVerified", _("Could not be verified")
+    DUPLICATE = "duplicate", _("Duplicate account")
+    NOT_SERVED = "notServed", _("Not eligible for the service")
+    PARTNER_REQUEST = "partnerRequest", _("Requested by the partner")
+    USER_REQUEST = "userRequest", _("Requested by the user")
+    UNDER_REVIEW = "underReview", _("Under review")
 
 
 # The code of a move without a row of its own, and of one without a code.
