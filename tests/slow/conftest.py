@@ -4,6 +4,7 @@ from tests.events.webhooks.conftest import (
     add_endpoint,
     authority,
     delivering,
+    endpoint,
     late_retries,
     loopback,
     no_other_endpoint,
@@ -13,6 +14,6 @@ from tests.events.webhooks.conftest import (
 from tests.transactions.conftest import faults, folder, line
 
 __all__ = (
-    "add_endpoint", "authority", "delivering", "faults", "folder", "late_retries", "line", "loopback",
+    "add_endpoint", "authority", "delivering", "endpoint", "faults", "folder", "late_retries", "line", "loopback",
     "no_other_endpoint", "process", "receiver",
 )  # fmt: skip

@@ -10,7 +10,7 @@ from events.models import DisabledReason, Event, WebhookDelivery, WebhookEndpoin
 from events.webhooks import deliveries, endpoints, leases
 from events.webhooks.results import delay_after, parse_retry_after, record
 from partners.models import Partner
-from tests.events.webhooks.test_queue import expire, lease_one, make, outcome
+from tests.slow.test_webhook_queue import expire, lease_one, make, outcome
 from tests.factories import WebhookDeliveryFactory
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)

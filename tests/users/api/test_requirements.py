@@ -375,7 +375,7 @@ def test_the_checks_come_in_the_order_of_the_contract(sandbox: PartnerClient, ot
     assert codes(bad) == {"requirementId": "format"}
     both = sandbox.post("/v1/users/%20/requirements/1/response", nothing)
     assert codes(both) == {"externalId": "format", "requirementId": "format"}
-    for target in (f"{USER}/requirements/{uuid.uuid4()}/response", path.replace("ada", "nobody")):
+    for target in (f"{USER}/requirements/{uuid.uuid4()}/response", path.replace("/ada/", "/nobody/")):
         assert_error(sandbox.post(target, nothing), 404)
     # Another user's, and another partner's.
     sandbox.post("/v1/users", factories.user_body(externalId="bob"))
