@@ -10,8 +10,8 @@ from events.models import DisabledReason, Event, WebhookDelivery, WebhookEndpoin
 from events.webhooks import deliveries, endpoints, leases
 from events.webhooks.results import delay_after, parse_retry_after, record
 from partners.models import Partner
-from tests.slow.test_webhook_queue import expire, lease_one, make, outcome
 from tests.factories import WebhookDeliveryFactory
+from tests.slow.test_webhook_queue import expire, lease_one, make, outcome
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 36_000]
