@@ -11,7 +11,7 @@ NPM_STAMP := .local/npm/.installed
 GENERATORS_STAMP := .local/generators/.installed
 # The pages of /docs.
 DOCS_STAMP := .local/docs.built
-DOCS_SOURCES := CHANGELOG.md docs/openapi.yaml $(shell find docs_site docs/examples clients -type f \
+DOCS_SOURCES := CHANGELOG.md docs/openapi.yaml docs/signing-vectors.json $(shell find docs_site docs/examples clients -type f \
   ! -name '*.pyc' ! -path 'docs_site/pages/reference/*' ! -path docs_site/pages/changelog.md)
 MANAGE := $(BIN)/python manage.py
 # Tests often wait for PostgreSQL or other processes: one process more than there are processors, at most six. Those of a

@@ -130,9 +130,7 @@ MIDDLEWARE = [
     "partners.api.middleware.ApiMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "backoffice.middleware.ContentSecurityPolicyMiddleware",
-    # Responds to /openapi.json and /docs/signing-vectors.json.
-    "docs_site.urls.DescriptionMiddleware",
-    # Static files, and the pages of /docs.
+    # Static files, the pages of /docs, and /openapi.json.
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -288,7 +286,7 @@ STATIC_URL = "/static/"
 STATIC_ROOT = BASE_DIR / "staticfiles"
 # In development static files are served from the apps, otherwise from STATIC_ROOT.
 WHITENOISE_USE_FINDERS = WHITENOISE_AUTOREFRESH = DEBUG
-# `make docs` writes the pages of /docs there.
+# `make docs` writes the pages of /docs and /openapi.json there.
 WHITENOISE_ROOT = BASE_DIR / ".local" / "site"
 WHITENOISE_INDEX_FILE = True
 # Browsers show examples instead of storing them.

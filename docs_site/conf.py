@@ -1,5 +1,6 @@
 """Sphinx's settings for the pages of /docs, and what it is to do for them: `make docs`."""
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -8,11 +9,10 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent
+ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from docs_site.reference import Reference  # noqa: E402
+from docs_site.reference import Reference, description  # noqa: E402
 
 project = "Partner Service Interface"
 html_title = project
@@ -85,17 +85,19 @@ def example_files() -> dict[str, Path]:
     return {path.name: path for path in paths} | MODULES
 
 
-def copy_examples(app: Sphinx, failure: Exception | None) -> None:
-    """Copy what partners download into one folder."""
+def copy_files(app: Sphinx, failure: Exception | None) -> None:
+    """Copy what partners download: the examples into one folder, the vectors, and the description as JSON."""
     if not failure:
-        folder = Path(app.outdir) / "examples"
-        folder.mkdir(exist_ok=True)
+        site = Path(app.outdir)
+        (site / "examples").mkdir(exist_ok=True)
         for name, path in example_files().items():
-            shutil.copy(path, folder / name)
+            shutil.copy(path, site / "examples" / name)
+        shutil.copy(ROOT / "docs" / "signing-vectors.json", site)
+        (site.parent / "openapi.json").write_text(json.dumps(description(), indent=2, ensure_ascii=False) + "\n")
 
 
 def setup(app: Sphinx) -> None:
     """Register what is above."""
     app.add_directive("example", Example)
     app.connect("builder-inited", write_pages)
-    app.connect("build-finished", copy_examples)
+    app.connect("build-finished", copy_files)

@@ -10,17 +10,24 @@ from typing import Any
 import yaml
 
 Node = dict[str, Any]
+ROOT = Path(__file__).parents[1]
 # What the keywords of bounds count, such as minLength and maxLength.
 _UNITS = {"Length": " characters", "imum": "", "Items": " items", "Properties": " fields"}
 MAX_SHOWN = 12
+
+
+def description() -> Node:
+    """Return the description of the API (OpenAPI 3.1)."""
+    found: Node = yaml.load((ROOT / "docs" / "openapi.yaml").read_bytes(), yaml.CSafeLoader)
+    return found
 
 
 class Reference:
     """The reference of a description (OpenAPI 3.1)."""
 
     def __init__(self) -> None:
-        document = yaml.load((Path(__file__).parents[1] / "docs/openapi.yaml").read_bytes(), yaml.CSafeLoader)
-        self.document, self.components = document, document["components"]
+        self.document = document = description()
+        self.components = document["components"]
         self.by_tag: dict[str, list[Node]] = {tag["name"]: [] for tag in document["tags"]}
         for is_webhook, part in enumerate(("paths", "webhooks")):
             for path, item in document[part].items():

@@ -15,15 +15,16 @@ from typing import Any
 
 import pytest
 
-from docs_site.urls import DESCRIPTION, openapi_json
+from docs_site.reference import description
 from tests.examples.languages import ENVIRONMENT, ROOT, require, require_php_extension
 from tests.lint.test_openapi import patterns
 from tests.support.timeouts import WAIT_SECONDS
 
 PROGRAMS = Path(__file__).parent / "programs"
+OPENAPI = ROOT / "docs" / "openapi.yaml"
 GENERATORS = ROOT / ".local" / "generators" / "bin"
 CLIENT_SETTINGS = PROGRAMS.parent / "generated_client.yaml"
-DOCUMENT: dict[str, Any] = json.loads(openapi_json())
+DOCUMENT: dict[str, Any] = description()
 SCHEMAS = DOCUMENT["components"]["schemas"]
 OBJECTS = [name for name, schema in SCHEMAS.items() if "properties" in schema]
 # Makes a client in a folder, and returns the command that reads fields by it.
@@ -48,7 +49,7 @@ def run(*command: str | Path, folder: Path, given: str = "") -> str:
 
 
 def openapi_generator(language: str, folder: Path) -> None:
-    run(GENERATORS / "openapi-generator-cli", "generate", "-g", language, "-i", DESCRIPTION, "-o", ".", folder=folder)
+    run(GENERATORS / "openapi-generator-cli", "generate", "-g", language, "-i", OPENAPI, "-o", ".", folder=folder)
 
 
 def go(folder: Path) -> list[str]:
@@ -80,7 +81,7 @@ def php(folder: Path) -> list[str]:
 
 def datamodel(folder: Path) -> list[str]:
     options = ("--input-file-type", "openapi", "--output-model-type", "pydantic_v2.BaseModel", "--output", "models.py")
-    run(GENERATORS / "datamodel-codegen", "--input", DESCRIPTION, *options, folder=folder)
+    run(GENERATORS / "datamodel-codegen", "--input", OPENAPI, *options, folder=folder)
     assert re.findall(r"class (\w*Type\d+)", (folder / "models.py").read_text()) == []
     return [str(GENERATORS / "python"), str(PROGRAMS / "fields_datamodel.py")]
 
@@ -88,7 +89,7 @@ def datamodel(folder: Path) -> list[str]:
 def python_client(folder: Path) -> list[str]:
     options = ("--output-path", "client", "--meta", "none", "--fail-on-warning", "--config", CLIENT_SETTINGS)
     generate = (sys.executable, "-m", "openapi_python_client", "generate")
-    run(*generate, "--path", DESCRIPTION, *options, folder=folder)
+    run(*generate, "--path", OPENAPI, *options, folder=folder)
     assert [path.name for path in folder.glob("client/models/*type_[0-9]*.py")] == []
     return [sys.executable, str(PROGRAMS / "fields_client.py")]
 

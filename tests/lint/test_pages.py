@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from docs_site.conf import changelog, example_files
-from docs_site.urls import openapi_json
+from docs_site.reference import description
 from events.management.commands.purge_expired import EVENTS_KEPT
 from partners.api import errors, idempotency
 from partners.api.json import MAX_BODY_BYTES
@@ -19,7 +19,7 @@ from tests.docs_site.site import PAGES, PAGES_OF_MARKDOWN, page, text
 from users.models.statuses import TRANSITIONS
 from users.profile.field_rules import ADULT_YEARS
 
-DESCRIPTION: dict[str, Any] = json.loads(openapi_json())
+DESCRIPTION: dict[str, Any] = description()
 OPERATIONS = [
     operation
     for items in (DESCRIPTION["paths"], DESCRIPTION["webhooks"])

@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 import jsonschema_rs
 
-from docs_site.urls import openapi_json
+from docs_site.reference import description
 
 Json = dict[str, Any]
 # Headers of HTTP itself, and of responses that are described by status only.
@@ -71,7 +71,7 @@ class Described:
 @cache
 def described() -> Described:
     """Return the service's own document."""
-    return Described(json.loads(openapi_json()))
+    return Described(description())
 
 
 def check(method: str, target: str, status: int, headers: Mapping[str, str], body: bytes) -> None:

@@ -1,18 +1,17 @@
 """How tests of this app send fields and look at what came of it."""
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from docs_site.urls import openapi_json
+from docs_site.reference import description
 from tests.support.client import Response
 from tests.support.responses import failing_fields
 from users.models import User
 from users.models.columns import PROFILE_COLUMNS
 
 # What the description says of each field of an update.
-FIELDS: dict[str, Any] = json.loads(openapi_json())["components"]["schemas"]["UserChanges"]["properties"]
+FIELDS: dict[str, Any] = description()["components"]["schemas"]["UserChanges"]["properties"]
 # A valid change of each field but the country, which is changed together with what depends on it.
 CHANGES: dict[str, Any] = {
     name: field["examples"][0] for name, field in FIELDS.items() if name != "country" and "examples" in field
