@@ -5,13 +5,13 @@ They raise ValueError with what to set; `Env` adds the variable's name. No messa
 
 import base64
 import difflib
-import ipaddress
 import json
 import re
 import ssl
 import zoneinfo
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,7 +31,6 @@ _HOST_NAME = r"(?!-)[A-Za-z0-9-]{1,63}(\.(?!-)[A-Za-z0-9-]{1,63})*"
 _IPV6 = r"\[[0-9A-Fa-f:.]+\]"
 # With `sub` it is stored, and part of a cache's key.
 _ISSUER_LENGTH = 150
-_ENTRA_FOR_ALL = re.compile(r"https://login\.microsoftonline\.\w+/(common|organizations|consumers)(/|$)", re.IGNORECASE)
 _SECRET_LENGTH = 32
 _ED25519_BYTES = 32
 _SET_ED25519 = "set it to an Ed25519 private key without a password, as PEM or base64."
@@ -137,20 +136,14 @@ def origin(scheme: str) -> Callable[[str], str]:
 
 
 def issuer(scheme: str) -> Callable[[str], str]:
-    """Return the type of an issuer of OpenID Connect: a URL. scheme: a regular expression."""
-    pattern = rf"(?=.{{1,{_ISSUER_LENGTH}}}$){scheme}://({_HOST_NAME}|{_IPV6})(:\d{{1,5}})?(/[\w./~%-]*)?"
-    example = "https://login.example.com/realms/staff"
-    one_issuer = matching(
-        pattern, f"set it to the issuer of the provider's discovery document, such as {example} (https, no query)."
-    )
+    """Return the type of an issuer of OpenID Connect: a URL. scheme: a regular expression.
 
-    def cast(value: str) -> str:
-        # Anybody with an account at Microsoft could sign in, and tokens name another issuer.
-        if match := _ENTRA_FOR_ALL.match(value):
-            raise ValueError(f"replace {match[1]!r} by the id of your tenant: this is the issuer of all of them.")
-        return one_issuer(value)
-
-    return cast
+    Not Entra's for all tenants: anybody with an account at Microsoft could sign in.
+    """
+    for_all = r"(?i:https://login\.microsoftonline\.\w+/(common|organizations|consumers)(/|$))"
+    pattern = rf"(?=.{{1,{_ISSUER_LENGTH}}}$)(?!{for_all}){scheme}://({_HOST_NAME}|{_IPV6})(:\d{{1,5}})?(/[\w./~%-]*)?"
+    example = "such as https://login.example.com/realms/staff (https, no query; of Entra, with the id of your tenant)"
+    return matching(pattern, f"set it to the issuer of the provider's discovery document, {example}.")
 
 
 def staff_roles(value: str) -> dict[str, str]:
@@ -176,14 +169,7 @@ claim_value = matching(r"[\w.:/#-]+", "set it to values of `amr` or `acr`, such 
 
 def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
     """Return the type of a whole number in a range, both ends included."""
-
-    def cast(value: str) -> int:
-        try:
-            return parse_whole_number(str(value), lowest, highest)
-        except ValueError as error:
-            raise ValueError(f"set it to {error}.") from None
-
-    return cast
+    return partial(parse_whole_number, lowest=lowest, highest=highest)
 
 
 def secret(value: str, *, debug: bool) -> str:
@@ -243,23 +229,10 @@ def ed25519_private_key(value: str) -> Ed25519PrivateKey | None:
     return key
 
 
-def listen_address(value: str) -> str:
-    """Return an IP address or a host name."""
-    try:
-        ipaddress.ip_address(value)
-    except ValueError:
-        if not re.fullmatch(rf"{_HOST_NAME}(?<![.\d])", value, re.ASCII):
-            raise ValueError("set it to an address to listen on, such as 127.0.0.1 or 0.0.0.0.") from None
-    return value
-
-
-def require_encoded_password(url: str) -> None:
-    """Raises ValueError where an invalid URL has a password that does not read as it was meant."""
-    _scheme, _, rest = url.partition("://")
-    # A host has none of these, so the last @ ends the password.
-    user, at, _ = rest.rpartition("@")
-    if at and (re.search(r"[/?#@\[\]\s]", user) or re.search(r"%(?![0-9A-Fa-f]{2})", user)):
-        raise ValueError("percent-encode the password in the URL: @ / ? # % and space as %40 %2F %3F %23 %25 %20.")
+# An address of IPv6, or a host name, which one of IPv4 looks like.
+listen_address = matching(
+    rf"[0-9A-Fa-f]*:[0-9A-Fa-f:]*|{_HOST_NAME}", "set it to an address to listen on, such as 127.0.0.1 or 0.0.0.0."
+)
 
 
 def redis_url(value: str) -> str:
@@ -273,8 +246,7 @@ def redis_url(value: str) -> str:
     except (ValueError, TypeError, AttributeError, redis.RedisError):
         is_valid = False
     if not is_valid:
-        require_encoded_password(value)
-        raise ValueError("set it to redis://host:6379/0 (rediss:// for TLS, or unix://).")
+        raise ValueError("set it to redis://host:6379/0 (rediss:// for TLS, or unix://), percent-encoded.")
     return value
 
 
@@ -286,7 +258,6 @@ def database(url: str) -> dict[str, Any]:
             parameters = conninfo_to_dict(url)
     config: dict[str, Any] = {key: parameters.pop(name, "") for key, name in _DATABASE_KEYS.items()}
     if not config["NAME"] or not re.fullmatch(r"[\d,]*", config["PORT"], re.ASCII) or "@" in config["HOST"]:
-        require_encoded_password(url)
         raise ValueError(_SET_DATABASE)
     for name, value in parameters.items():
         values = _DATABASE_PARAMETERS.get(name, frozenset())

@@ -35,9 +35,9 @@ def parse_rate(text: str) -> Rate:
 
 
 def parse_whole_number(text: str, lowest: int, highest: int) -> int:
-    """Parse decimal digits, without a sign. Raises ValueError, whose text continues "must be"."""
+    """Parse decimal digits, without a sign. Raises ValueError."""
     if not _WHOLE_NUMBER.fullmatch(text) or not lowest <= int(text) <= highest:
-        raise ValueError(f"a whole number from {lowest} to {highest}")
+        raise ValueError(f"must be a whole number from {lowest} to {highest}")
     return int(text)
 
 

@@ -3,13 +3,16 @@
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
 from core.formats import parse_timestamp, parse_whole_number
+
+T = TypeVar("T")
 
 
 class Argument:
@@ -59,8 +62,8 @@ class OneOf(Argument):
 def number(flag: str, lowest: int, highest: int, text: str, *, default: int | None = None, **options: Any) -> Argument:
     """A whole number in this range. text: its help, which the default is added to."""
     text = text if default is None else f"{text} (default: {default})"
-    kind = _whole_number(lowest, highest)
-    return Argument(flag, type=kind, default=default, metavar="N", help=text, **options)
+    kind = partial(parse_whole_number, lowest=lowest, highest=highest)
+    return Argument(flag, type=_parsed_by(kind), default=default, metavar="N", help=text, **options)
 
 
 def batch_size(highest: int, *, default: int) -> Argument:
@@ -70,7 +73,9 @@ def batch_size(highest: int, *, default: int) -> Argument:
 
 def row_id(name: str, metavar: str) -> Argument:
     """The id of a row, for a rule that finds the row itself."""
-    return Argument(name, metavar=metavar, type=_uuid, help="as the command that made it, or a list, shows it")
+    return Argument(
+        name, metavar=metavar, type=_parsed_by(UUID), help="as the command that made it, or a list, shows it"
+    )
 
 
 def reason(kept: str = "stored permanently") -> Argument:
@@ -90,18 +95,13 @@ REASON = reason()
 DRY_RUN = Argument("--dry-run", action="store_true", help="change nothing; only say what would be done")
 
 
-def _whole_number(lowest: int, highest: int) -> Callable[[str], int]:
-    def convert(text: str) -> int:
+def _parsed_by(parse: Callable[[str], T]) -> Callable[[str], T]:
+    """A type for argparse, which shows the text of no other error."""
+
+    def convert(text: str) -> T:
         try:
-            return parse_whole_number(text, lowest, highest)
+            return parse(text)
         except ValueError as error:
-            raise ArgumentTypeError(f"must be {error}") from None
+            raise ArgumentTypeError(str(error)) from None
 
     return convert
-
-
-def _uuid(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise ArgumentTypeError("must be a UUID") from None
