@@ -22,6 +22,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from unfold.decorators import action
 from unfold.enums import ActionVariant
@@ -30,7 +31,6 @@ from backoffice.access import request_id_of, staff_of
 from backoffice.lists.cells import labelled
 from backoffice.lists.pages import address_of
 from core.refusals import RefusedError
-from events.webhooks.endpoints import HAS_CHANGED
 from partners.models import Partner
 from staff.login.factors import FRESH_SECONDS, require_fresh_factor
 from staff.models import Staff
@@ -176,7 +176,7 @@ class Action:
             # The present values, where the form shows some.
             if "initial" in (options := self.form_options(act)):
                 act.form = self.form_class(**options)
-            raise RefusedError(HAS_CHANGED)
+            raise RefusedError(_("This has changed since the page was loaded. Check it, then try again."))
 
 
 def _focus_error(form: Any) -> None:

@@ -3,13 +3,12 @@
 from datetime import timedelta
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from rest_framework import serializers
 from rest_framework.fields import empty
 
 from events.models import EventType
 from events.models.webhooks import MAX_URL_LENGTH, WebhookEndpoint
-from events.webhooks import endpoints
+from events.webhooks import addresses, endpoints
 from partners.api.serializers import (
     ChoiceField,
     InstantField,
@@ -33,11 +32,7 @@ class UrlField(TextField):
     """The URL of a webhook, whose host name is resolved."""
 
     def run_validation(self, data: Any = empty) -> str:
-        url: str = super().run_validation(data)
-        try:
-            return endpoints.checked_url(url, seconds=LOOK_UP_SECONDS)
-        except ValidationError as error:
-            raise ValidationError(error.error_dict["url"]) from None
+        return addresses.checked(super().run_validation(data), LOOK_UP_SECONDS)
 
 
 class WebhookSettingsSerializer(StrictSerializer[Any]):

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from core.formats import is_uuid
 from core.request_context import request_context
 from events.models import WebhookEndpoint
-from events.webhooks import endpoints, leases
+from events.webhooks import deliveries, endpoints
 from partners.api.errors import NotFoundError, UnavailableError, invalid_parameter
 from partners.api.idempotency import NOT_A_UUID, KeyUse
 from partners.api.request import PartnerRequest
@@ -111,8 +111,8 @@ class WebhookTest(WebhookView):
             with self.once() as claim:
                 claim.send(None)
                 try:
-                    leased = leases.lease_test(endpoint=endpoint, is_only=True)
-                except leases.BusyError:
+                    leased = deliveries.lease_test(endpoint=endpoint, is_only=True)
+                except deliveries.BusyError:
                     # The alerts do not count it.
                     request_context.is_simulated = True
                     raise UnavailableError from None

@@ -101,7 +101,7 @@ class StaffFactory(factory.django.DjangoModelFactory[Staff]):
 
 def add_endpoint(*, partner: Partner, url: str, **fields: Any) -> tuple[WebhookEndpoint, str]:
     """Add a webhook as a command does; return it and its secret."""
-    return endpoints.create_endpoint(partner=partner, url=endpoints.checked_url(url), **fields)
+    return endpoints.create_endpoint(partner=partner, url=addresses.checked(url), **fields)
 
 
 class WebhookEndpointFactory(factory.django.DjangoModelFactory[WebhookEndpoint]):
@@ -115,7 +115,7 @@ class WebhookEndpointFactory(factory.django.DjangoModelFactory[WebhookEndpoint])
 
     @classmethod
     def _create(cls, model_class: type[WebhookEndpoint], **fields: Any) -> WebhookEndpoint:
-        with patch.object(addresses, "check_addresses"):
+        with patch.object(addresses, "look_up"):
             return add_endpoint(**fields)[0]
 
 

@@ -26,7 +26,7 @@ from backoffice.partners.api_keys import (
     show_key,
     state,
 )
-from backoffice.partners.webhooks import AddWebhookForm, secrets_of_partner, show_webhook_secret, table_of
+from backoffice.partners.webhooks import WebhookForm, secrets_of_partner, show_webhook_secret, table_of
 from events.webhooks import endpoints
 from partners import request_log
 from partners.authentication import keys
@@ -138,7 +138,7 @@ class PartnerAdmin(ReadOnlyAdmin):
         permission="events.add_webhookendpoint",
         button=_("Add"),
         note=_("Events are sent to it from now on. Its secret is shown once, on the next page."),
-        form_class=AddWebhookForm,
+        form_class=WebhookForm,
         icon="webhook",
         secrets=lambda partner: secrets_of_partner(partner.pk),
     )

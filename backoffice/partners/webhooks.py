@@ -26,7 +26,7 @@ from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows
 from backoffice.partners.deliveries import MAY_RETRY, delivery_state, latest_result, next_attempt
 from events.models import EventType, WebhookDelivery, WebhookEndpoint, WebhookSecret
 from events.models.webhooks import MAX_URL_LENGTH
-from events.webhooks import deliveries, endpoints
+from events.webhooks import addresses, deliveries, endpoints
 from partners.models import Partner
 from staff.login.factors import FRESH_SECONDS
 
@@ -86,6 +86,12 @@ def _failing_since(endpoint: WebhookEndpoint) -> str:
     return format_html('<span class="bo-below-name">{} {}</span>', _("failing since"), moment(endpoint.failing_since))
 
 
+def version_of(endpoint: WebhookEndpoint) -> str:
+    """Another one after each change of what WebhookForm has, as the database has it now."""
+    row = WebhookEndpoint.objects.filter(pk=endpoint.pk)
+    return repr(row.values_list("url", "types", "description").first())
+
+
 class WebhookForm(forms.Form):
     """The URL, types and description of a webhook."""
 
@@ -106,16 +112,10 @@ class WebhookForm(forms.Form):
         label=_("Description"), max_length=200, required=False, help_text=_("What it is for, such as production.")
     )
 
-
-class AddWebhookForm(WebhookForm):
-    """A new webhook, whose host name is resolved."""
-
-    def clean(self) -> dict[str, Any]:
-        """Check the URL. Raises ValidationError."""
-        values = self.cleaned_data
-        if "url" not in values:
-            return values
-        return {**values, "url": endpoints.checked_url(values["url"])}
+    def clean_url(self) -> str:
+        """Resolve the host name of a new URL. Raises ValidationError."""
+        url: str = self.cleaned_data["url"]
+        return url if url == self.initial.get("url") else addresses.checked(url)
 
 
 class RotateSecretForm(forms.Form):
@@ -207,11 +207,11 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         icon="edit",
         variant=ActionVariant.PRIMARY,
         fresh_seconds=FRESH_SECONDS,
-        version=endpoints.version_of,
+        version=version_of,
+        lock=lambda endpoint: deliveries.lock([endpoint.pk]),
     )
     def edit(self, act: Act) -> Any:
-        # The rule compares the version again, under its lock.
-        endpoints.change_endpoint(act.row, **act.form.cleaned_data, seen=act.version)
+        endpoints.change_endpoint(act.row, **act.form.cleaned_data)
         return _("The webhook is changed.")
 
     @RowAction(
@@ -255,7 +255,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         is_possible=lambda endpoint: endpoint.is_active,
     )
     def disable(self, act: Act) -> Any:
-        endpoints.disable(act.row)
+        endpoints.change_endpoint(act.row, enabled=False)
         return _("The webhook is disabled.")
 
     @_LowerAction(
@@ -265,7 +265,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         is_possible=lambda endpoint: not endpoint.is_active,
     )
     def enable(self, act: Act) -> Any:
-        endpoints.enable(act.row)
+        endpoints.change_endpoint(act.row, enabled=True)
         return _("The webhook is enabled.")
 
     @_LowerAction(

@@ -1,10 +1,7 @@
 """Webhooks, as commands take and show them (docs/operations.md)."""
 
-from collections.abc import Sequence
-from typing import Any
-
 from core.management.arguments import Argument
-from events.models import EventType, WebhookEndpoint
+from events.models import EventType
 from events.webhooks.endpoints import find_endpoint
 
 ENDPOINT = Argument("endpoint", metavar="WEBHOOK_ID", find=find_endpoint, help="as list_webhooks shows it")
@@ -17,22 +14,14 @@ TYPES = Argument(
     metavar="TYPE",
     help=f"send only these types: {', '.join(EventType.values)}; without a value all of them",
 )
-
-
-def webhook_data(endpoint: WebhookEndpoint) -> dict[str, Any]:
-    """A webhook for `--json`."""
-    return {
-        "webhookId": endpoint.pk,
-        "url": endpoint.url,
-        "types": endpoint.types,
-        "description": endpoint.description,
-        "state": endpoint.state,
-        "disabledReason": endpoint.disabled_reason or None,
-        "lastSuccessAt": endpoint.last_success_at,
-        "failingSince": endpoint.failing_since,
-    }
-
-
-def types_text(types: Sequence[str]) -> str:
-    """The types of events for people."""
-    return ", ".join(types) or "all"
+# A webhook for `--json`, and the names of its values.
+WEBHOOK = {
+    "webhookId": "pk",
+    "url": "url",
+    "types": "types",
+    "description": "description",
+    "state": "state",
+    "disabledReason": "reason",
+    "lastSuccessAt": "last_success_at",
+    "failingSince": "failing_since",
+}

@@ -94,6 +94,11 @@ class WebhookEndpoint(models.Model):
         return not self.disabled_reason and self.removed_at is None
 
     @property
+    def reason(self) -> str | None:
+        """Why it is disabled."""
+        return self.disabled_reason or None
+
+    @property
     def state(self) -> str:
         """`active` or `disabled`."""
         return "active" if self.is_active else "disabled"

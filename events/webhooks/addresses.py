@@ -1,17 +1,15 @@
 """Where a webhook may go (contract, section 10): rules on its URL, and on the addresses of its host.
 
-They keep requests out of the internal network. The sender connects to the very addresses that `resolve` returned
+They keep requests out of the internal network. The sender connects to the very addresses that `look_up` returned
 (events/webhooks/sending.py), so a name that changes its addresses afterwards gains nothing.
 """
 
-import asyncio
 import re
 import socket
 import threading
-from collections.abc import Iterable
 from concurrent.futures import Future
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from typing import NamedTuple
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any, NamedTuple, NewType
 
 import idna
 from django.conf import settings
@@ -41,49 +39,19 @@ _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 # IANA's registries of special-purpose addresses, those included that are globally reachable (no receiver is there),
 # and multicast. A table of our own, because versions of Python's `ipaddress` disagree.
-_REFUSED_IPV4 = tuple(
-    IPv4Network(net)
-    for net in (
-        "0.0.0.0/8",
-        "10.0.0.0/8",
-        "100.64.0.0/10",
-        "127.0.0.0/8",
-        # A cloud's metadata too.
-        "169.254.0.0/16",
-        "172.16.0.0/12",
-        "192.0.0.0/24",
-        "192.0.2.0/24",
-        "192.31.196.0/24",
-        "192.52.193.0/24",
-        "192.88.99.0/24",
-        "192.168.0.0/16",
-        "192.175.48.0/24",
-        "198.18.0.0/15",
-        "198.51.100.0/24",
-        "203.0.113.0/24",
-        "224.0.0.0/4",
-        "240.0.0.0/4",
-        # No registry has it: in Azure, the host responds at it.
-        "168.63.129.16/32",
-    )
-)
+_REFUSED_NETS = """
+    0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
+    192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24
+    203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
+    2001::/23 2001:db8::/32 2002::/16 2620:4f:8000::/48 3fff::/20
+"""
+# No registry has the last one: in Azure, the host responds at it.
+_REFUSED = [ip_network(net) for net in (*_REFUSED_NETS.split(), "168.63.129.16/32")]
 # Global unicast. IPv4-mapped, NAT64, unique local, link-local, SRv6 and multicast addresses are outside.
 _IPV6_UNICAST = IPv6Network("2000::/3")
-_REFUSED_IPV6 = tuple(
-    IPv6Network(net)
-    for net in (
-        # Protocol assignments: Teredo, benchmarking, ORCHID and others.
-        "2001::/23",
-        "2001:db8::/32",
-        # 6to4
-        "2002::/16",
-        "2620:4f:8000::/48",
-        "3fff::/20",
-    )
-)
-_LOOPBACK = (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128"))
 
 Address = IPv4Address | IPv6Address
+CheckedUrl = NewType("CheckedUrl", str)
 
 
 class RefusedAddressError(Exception):
@@ -98,48 +66,26 @@ class Target(NamedTuple):
     port: int
 
 
-def check_addresses(url: str, seconds: float = SET_UP_SECONDS) -> None:
-    """Resolve the URL's host. Raises ValidationError if it has no address or one that is not global.
+def checked(url: str, seconds: float = SET_UP_SECONDS) -> CheckedUrl:
+    """A URL that webhooks may be sent to. Raises ValidationError, with a code of the contract's (section 1).
 
-    seconds: how long the look-up may take.
+    seconds: how long the look-up of its host may take.
     """
     target = parse(url)
     try:
-        require_global(_look_up(target.host, target.port).result(seconds))
+        look_up(target.host, target.port).result(seconds)
     except (OSError, TimeoutError, RefusedAddressError):
         # One text, as callers could otherwise find out which names exist inside.
         message = _("The URL's host name does not resolve to public addresses alone.")
         raise ValidationError(message, code="notAllowed") from None
-
-
-async def resolve(host: str, port: int) -> list[Address]:
-    """Return all addresses of a host. Raises OSError without any, RefusedAddressError where one is not global.
-
-    It may be cancelled; a look-up that hangs then ends by itself, in a thread that delays neither others nor the end of
-    the process.
-    """
-    addresses = await asyncio.wrap_future(_look_up(host, port))
-    require_global(addresses)
-    return addresses
-
-
-def require_global(addresses: Iterable[Address]) -> None:
-    """Raise RefusedAddressError unless webhooks may go to each of these addresses."""
-    if not all(map(may_go_to, addresses)):
-        raise RefusedAddressError
+    return CheckedUrl(url)
 
 
 def may_go_to(address: Address) -> bool:
     """Whether the address is global, or loopback where that is allowed."""
-    if _is_loopback(address):
+    if address in ip_network("127.0.0.0/8") or address == IPv6Address("::1"):
         return allows_loopback()
-    if isinstance(address, IPv4Address):
-        return not any(address in net for net in _REFUSED_IPV4)
-    return address in _IPV6_UNICAST and not any(address in net for net in _REFUSED_IPV6)
-
-
-def _is_loopback(address: Address) -> bool:
-    return any(address in net for net in _LOOPBACK)
+    return not any(address in net for net in _REFUSED) and (address.version == 4 or address in _IPV6_UNICAST)  # noqa: PLR2004
 
 
 def allows_loopback() -> bool:
@@ -186,23 +132,26 @@ def _ascii_host(text: str) -> str:
     return host
 
 
-def _look_up(host: str, port: int) -> Future[list[Address]]:
-    """Return the future addresses of a host.
+def look_up(host: str, port: int) -> Future[list[Any]]:
+    """Return the future addresses of a host, as socket.getaddrinfo has them.
 
-    In a thread of its own: executors have few threads, which hanging look-ups would all occupy, and the interpreter
-    waits for them when it ends.
+    Its result raises OSError without any, RefusedAddressError where one is not global. It may be cancelled. In a thread
+    of its own: executors have few threads, which hanging look-ups would all occupy, and the interpreter waits for them
+    when it ends.
     """
-    future: Future[list[Address]] = Future()
+    future: Future[list[Any]] = Future()
 
     def run() -> None:
         if not future.set_running_or_notify_cancel():
             return
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            found = list(dict.fromkeys(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)))
             # The zone is cut off, which only link-local addresses have.
-            future.set_result(list(dict.fromkeys(ip_address(str(row[4][0]).partition("%")[0]) for row in found)))
+            is_global = all(may_go_to(ip_address(str(row[4][0]).partition("%")[0])) for row in found)
         except Exception as error:  # noqa: BLE001 - raised where the result is read
             future.set_exception(error)
+        else:
+            future.set_result(found) if is_global else future.set_exception(RefusedAddressError())
 
     threading.Thread(target=run, name="webhook-look-up", daemon=True).start()
     return future

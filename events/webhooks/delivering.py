@@ -20,8 +20,8 @@ from django.db import DatabaseError, InterfaceError, connection, transaction
 from core.request_context import request_context
 from events.feed.relay import Relay
 from events.models import WebhookEndpoint
-from events.webhooks.leases import Lease, lease, lease_test
-from events.webhooks.results import AttemptResult, record, record_all
+from events.webhooks.deliveries import Lease, lease, lease_test
+from events.webhooks.results import AttemptResult, record
 from events.webhooks.sending import Sender
 
 log = structlog.get_logger("events.webhooks.delivering")
@@ -92,7 +92,7 @@ class Deliverer:
     def _turn(self) -> float:
         """Record results and have due deliveries sent."""
         # After a failure they are recorded again: those that were are recognised by their lease.
-        record_all(self._results)
+        record(*self._results)
         self._results.clear()
         leases = lease(limit=MAX_SENDS - len(self._sends))
         for one in leases:
@@ -121,7 +121,7 @@ class Deliverer:
         for send in self._sends.values():
             send.cancel()
         try:
-            record_all(self._results)
+            record(*self._results)
         except (DatabaseError, InterfaceError):
             log.exception("results not recorded: their deliveries are attempted again")
 
@@ -162,7 +162,7 @@ def finish_test(leased: Lease, *, seconds: float | None = None) -> AttemptResult
     attempt = Sender().attempt(leased, seconds)
     with request_context.without_deadline():
         outcome = asyncio.run_coroutine_threadsafe(attempt, _sending_loop()).result()
-    record(leased, outcome)
+    record((leased, outcome))
     return outcome
 
 

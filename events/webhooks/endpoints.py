@@ -5,11 +5,9 @@ SECRETS_ENCRYPTION_KEYS and shown once.
 """
 
 import base64
-import hashlib
 import secrets
 from collections.abc import Collection, Iterable
 from datetime import timedelta
-from typing import NewType
 from uuid import UUID
 
 import structlog
@@ -22,10 +20,12 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from core import encryption
+from core.database import statements
+from core.database.pipeline import Query
 from core.encryption import EncryptedColumn
 from core.refusals import RefusedError
 from events.models import DisabledReason, EventType, WebhookEndpoint, WebhookSecret
-from events.webhooks import addresses, deliveries
+from events.webhooks.addresses import CheckedUrl
 from partners.models import Partner
 
 log = structlog.get_logger("events.webhooks.endpoints")
@@ -37,10 +37,20 @@ SECRET_BYTES = 32
 MAX_SECRETS = 5
 DEFAULT_OVERLAP = timedelta(hours=24)
 MAX_OVERLAP = timedelta(days=7)
-HAS_CHANGED = _("This has changed since the page was loaded. Check it, then try again.")
 _CHECKED_APART = ("url", "partner")
-
-CheckedUrl = NewType("CheckedUrl", str)
+_CHANGEABLE = ("url", "types", "description", "disabled_reason", "disabled_at", "failing_since", "failing_days")
+# What an endpoint got in five days of failing may be a million rows.
+SKIP_SECONDS = 60
+_SKIP_DUE = """
+    WITH skipped AS (
+        UPDATE events_webhookdelivery SET state = 'skipped', ended_at = statement_timestamp(), leased_until = NULL
+         WHERE endpoint_id = %s AND state = 'pending' AND next_attempt_at <= statement_timestamp()
+           AND (leased_until IS NULL OR leased_until <= statement_timestamp())
+     RETURNING id
+    )
+    SELECT count(*) FROM skipped
+"""
+_IN_FORCE = Q(expires_at=None) | Q(expires_at__gt=Now())
 
 
 def endpoints_of(partner: Partner) -> QuerySet[WebhookEndpoint]:
@@ -49,25 +59,8 @@ def endpoints_of(partner: Partner) -> QuerySet[WebhookEndpoint]:
 
 
 def find_endpoint(webhook_id: str) -> WebhookEndpoint:
-    """The endpoint with this id, unless it is removed. Raises WebhookEndpoint.DoesNotExist."""
-    try:
-        pk = UUID(webhook_id)
-    except ValueError:
-        raise WebhookEndpoint.DoesNotExist from None
-    return WebhookEndpoint.objects.select_related("partner").get(pk=pk, removed_at=None)
-
-
-def checked_url(url: str, *, seconds: float = addresses.SET_UP_SECONDS) -> CheckedUrl:
-    """A URL that webhooks may be sent to. Raises ValidationError, each error with a code.
-
-    Resolves the host name, which may take so many seconds.
-    """
-    try:
-        addresses.parse(url)
-        addresses.check_addresses(url, seconds)
-    except ValidationError as error:
-        raise ValidationError({"url": error.error_list}) from None
-    return CheckedUrl(url)
+    """The endpoint with this id, unless it is removed. Raises WebhookEndpoint.DoesNotExist, ValidationError."""
+    return WebhookEndpoint.objects.select_related("partner").get(pk=webhook_id, removed_at=None)
 
 
 def create_endpoint(
@@ -93,62 +86,33 @@ def create_endpoint(
 def change_endpoint(
     endpoint: WebhookEndpoint,
     *,
-    url: str | None = None,
+    url: CheckedUrl | None = None,
     types: Iterable[str] | None = None,
     description: str | None = None,
-    seen: str | None = None,
+    enabled: bool | None = None,
 ) -> WebhookEndpoint:
     """Change an endpoint from its next attempt on. None leaves a value as it is.
 
-    seen: its `version_of`, if only that is to be changed.
-    Raises ValidationError, RefusedError if it has changed since, and WebhookEndpoint.DoesNotExist if it was removed.
+    enabled: whether it is sent the events that are placed from now on. What falls due while it is disabled is never
+    sent: it is in the feed. One that is disabled already keeps its reason.
+    Raises ValidationError, and WebhookEndpoint.DoesNotExist if it was removed.
     """
-    if url is not None and url != endpoint.url:
-        checked_url(url)
     with transaction.atomic():
-        changed = _lock(endpoint)
-        if seen not in {None, version_of(changed)}:
-            raise RefusedError(HAS_CHANGED)
+        changed = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk, removed_at=None)
         if url is not None:
             changed.url = url
         if types is not None:
             changed.types = _known(types)
         if description is not None:
             changed.description = description
-        changed.clean_fields(exclude=_CHECKED_APART)
-        changed.save(update_fields=["url", "types", "description"])
-    return changed
-
-
-def version_of(endpoint: WebhookEndpoint) -> str:
-    """Another one after each change by `change_endpoint`."""
-    values = (endpoint.url, endpoint.types, endpoint.description)
-    return hashlib.sha256(repr(values).encode()).hexdigest()
-
-
-def disable(endpoint: WebhookEndpoint, reason: str = DisabledReason.STAFF) -> WebhookEndpoint:
-    """Send it nothing from now on; the reason stays if it is disabled. Raises WebhookEndpoint.DoesNotExist."""
-    with transaction.atomic():
-        changed = _lock(endpoint)
-        if changed.is_active:
-            changed.disabled_reason, changed.disabled_at = DisabledReason(reason).value, Now()
-            changed.save(update_fields=["disabled_reason", "disabled_at"])
-            changed.refresh_from_db(fields=["disabled_at"])
-    return changed
-
-
-def enable(endpoint: WebhookEndpoint) -> WebhookEndpoint:
-    """Send it events again, those that are placed from now on. Raises WebhookEndpoint.DoesNotExist.
-
-    What fell due while it was disabled is not sent: it is in the feed.
-    """
-    with transaction.atomic():
-        changed = _lock(endpoint)
-        if not changed.is_active:
-            deliveries.skip_due(endpoint=changed)
+        if enabled is False and changed.is_active:
+            changed.disabled_reason, changed.disabled_at = DisabledReason.STAFF.value, timezone.now()
+        if enabled and not changed.is_active:
+            statements.fetch_within(SKIP_SECONDS, Query(_SKIP_DUE, (changed.pk,)))
             changed.disabled_reason, changed.disabled_at = "", None
             changed.failing_since, changed.failing_days = None, []
-            changed.save(update_fields=["disabled_reason", "disabled_at", "failing_since", "failing_days"])
+        changed.clean_fields(exclude=_CHECKED_APART)
+        changed.save(update_fields=_CHANGEABLE)
     return changed
 
 
@@ -170,8 +134,8 @@ def rotate_secret(endpoint: WebhookEndpoint, overlap: timedelta = DEFAULT_OVERLA
         limit = MAX_OVERLAP // timedelta(hours=1)
         raise ValidationError(_("The overlap must be from 0 to %(limit)d hours.") % {"limit": limit})
     with transaction.atomic():
-        locked = _lock(endpoint)
-        locked.secrets.exclude(_in_force()).delete()
+        locked = WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk, removed_at=None)
+        locked.secrets.exclude(_IN_FORCE).delete()
         if overlap and locked.secrets.count() >= MAX_SECRETS:
             raise RefusedError(
                 _("%(count)d secrets are in force. Wait until one of them ends, or rotate without an overlap.")
@@ -184,7 +148,7 @@ def rotate_secret(endpoint: WebhookEndpoint, overlap: timedelta = DEFAULT_OVERLA
 
 def secrets_of(endpoint: WebhookEndpoint) -> QuerySet[WebhookSecret]:
     """The rows of the secrets in force, newest first."""
-    return WebhookSecret.objects.filter(_in_force(), endpoint=endpoint.pk).order_by("-pk")
+    return WebhookSecret.objects.filter(_IN_FORCE, endpoint=endpoint.pk).order_by("-pk")
 
 
 def secrets_by_endpoint(ids: Collection[UUID]) -> dict[UUID, list[str]]:
@@ -193,7 +157,7 @@ def secrets_by_endpoint(ids: Collection[UUID]) -> dict[UUID, list[str]]:
     Without those that cannot be decrypted.
     """
     found: dict[UUID, list[str]] = {pk: [] for pk in ids}
-    for row in WebhookSecret.objects.filter(_in_force(), endpoint__in=ids).order_by("-pk"):
+    for row in WebhookSecret.objects.filter(_IN_FORCE, endpoint__in=ids).order_by("-pk"):
         try:
             secret = encryption.decrypt(row.encrypted_secret, purpose=encryption.WEBHOOK_SECRETS)
         except InvalidToken:
@@ -204,19 +168,11 @@ def secrets_by_endpoint(ids: Collection[UUID]) -> dict[UUID, list[str]]:
     return found
 
 
-def _in_force() -> Q:
-    return Q(expires_at=None) | Q(expires_at__gt=Now())
-
-
 def _add_secret(endpoint: WebhookEndpoint) -> str:
     secret = SECRET_PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
     encrypted = encryption.encrypt(secret, purpose=encryption.WEBHOOK_SECRETS)
     endpoint.secrets.create(encrypted_secret=encrypted)
     return secret
-
-
-def _lock(endpoint: WebhookEndpoint) -> WebhookEndpoint:
-    return WebhookEndpoint.objects.select_for_update(no_key=True).get(pk=endpoint.pk, removed_at=None)
 
 
 def _known(types: Iterable[str]) -> list[str]:

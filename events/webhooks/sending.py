@@ -5,16 +5,19 @@ TLS and `Host`. No proxy, no redirect, no cookie, and no connection of an earlie
 then.
 
 The head of the response is the result, whatever its body does, so a client that reads framed bodies does not fit:
-aiohttp and h11 refuse heads that frame the body wrongly. `http_response.py` reads it.
+aiohttp and h11 refuse heads that frame the body wrongly. The status matters and `Retry-After`; all other headers may
+be as they like.
 """
 
 import asyncio
+import re
 import socket
 import ssl
 import time
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
@@ -25,8 +28,7 @@ from django.core.exceptions import ValidationError
 from standardwebhooks.webhooks import Webhook
 
 from events.webhooks import addresses
-from events.webhooks.http_response import MAX_HEAD_BYTES, Head, MalformedResponseError, read_head, skip_body
-from events.webhooks.leases import Lease
+from events.webhooks.deliveries import Lease
 from events.webhooks.results import AttemptResult, parse_retry_after
 
 log = structlog.get_logger("events.webhooks.sending")
@@ -39,6 +41,20 @@ _NEXT_ADDRESS_SECONDS = 0.25
 # How long the other side may take to close TLS, after the attempt.
 _CLOSING_SECONDS = 1.0
 _RETRY_AFTER_STATUSES = (429, 503)
+# The status line and headers, interim responses (1xx) included, have at most so many bytes.
+MAX_HEAD_BYTES = 64 * 1024
+# How much of the body is read; none of it is kept.
+MAX_BODY_BYTES = 64 * 1024
+_CHUNK_BYTES = 16 * 1024
+_STATUS_LINE = re.compile(rb"HTTP/1\.[0-9] +([1-9][0-9]{2})(?: [^\r\n]*)?\r?\n")
+# A chunked body ends with it.
+_LAST_CHUNK = b"0\r\n\r\n"
+
+
+class MalformedResponseError(Exception):
+    """The head is not HTTP, is longer than MAX_HEAD_BYTES, or breaks off."""
+
+
 # The order matters, since most are kinds of later ones.
 _ERRORS: tuple[tuple[type[Exception], str], ...] = (
     (TimeoutError, "timeout"),
@@ -89,11 +105,9 @@ class Sender:
         at, begun = datetime.now(UTC), time.perf_counter()
         result: dict[str, Any]
         try:
-            if lease.secrets:
-                result = await self._post(lease, at, TIMEOUT_SECONDS if seconds is None else seconds)
-            else:
-                # None can be decrypted.
-                result = {"error": "secret"}
+            # Without secrets, none can be decrypted.
+            sent = self._post(lease, at, seconds or TIMEOUT_SECONDS) if lease.secrets else None
+            result = await sent if sent else {"error": "secret"}
         except Exception as error:  # noqa: BLE001 - one endpoint must not end the others' deliveries
             result = {"error": _code(error)}
         outcome = AttemptResult(at, round((time.perf_counter() - begun) * 1000), **result)
@@ -110,30 +124,38 @@ class Sender:
     async def _post(self, lease: Lease, at: datetime, seconds: float) -> dict[str, Any]:
         """Return the status and `Retry-After`. Raises one of _ERRORS."""
         deadline = asyncio.get_running_loop().time() + seconds
-        target, body = addresses.parse(lease.url), lease.body
-        headers = attempt_headers(event_id=lease.event_id, at=at, body=body, secrets=lease.secrets)
+        target, body = addresses.parse(lease.url), lease.body.encode()
+        _scheme, _, authority, path = target.url.split("/", 3)
+        headers = {
+            "Host": authority,
+            "Accept": "*/*",
+            "Connection": "close",
+            "Content-Type": "application/json",
+            "User-Agent": USER_AGENT,
+            "Content-Length": str(len(body)),
+            **attempt_headers(event_id=lease.event_id, at=at, body=lease.body, secrets=lease.secrets),
+        }
+        # `addresses.parse` leaves no character in the URL that could end a line.
+        request = "\r\n".join([f"POST /{path} HTTP/1.1", *map(": ".join, headers.items()), "", ""])
         async with asyncio.timeout_at(deadline):
             reader, writer = await self._connect(target)
         try:
-            writer.write(_request(target, headers, body.encode()))
+            writer.write(request.encode("ascii") + body)
             async with asyncio.timeout_at(deadline):
-                head = await read_head(reader)
-            # The receiver's server may report a failure otherwise.
+                status, head = await _read_head(reader)
+            # The receiver's server may report a failure where its response is not read.
             with suppress(OSError):
                 async with asyncio.timeout_at(deadline):
-                    await skip_body(reader, head)
+                    await _skip_body(reader, status, head)
         finally:
             writer.close()
-        return {"status": head.status, "retry_after": _retry_after(head)}
+        after = _header(head, b"Retry-After") if status in _RETRY_AFTER_STATUSES else ""
+        return {"status": status, "retry_after": parse_retry_after(after, now=datetime.now(UTC))}
 
     async def _connect(self, target: addresses.Target) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect to the addresses that were checked, without a second look-up."""
-        found = await addresses.resolve(target.host, target.port)
-        connected = await start_connection(
-            [_address_info(one, target.port) for one in found],
-            happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS,
-            interleave=1,
-        )
+        found = await asyncio.wrap_future(addresses.look_up(target.host, target.port))
+        connected = await start_connection(found, happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS, interleave=1)
         try:
             return await asyncio.open_connection(
                 sock=connected,
@@ -147,32 +169,50 @@ class Sender:
             raise
 
 
-def _address_info(address: addresses.Address, port: int) -> Any:
-    """The address as `socket.getaddrinfo` writes it."""
-    if address.version == 4:  # noqa: PLR2004
-        return (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (str(address), port))
-    return (socket.AF_INET6, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (str(address), port, 0, 0))
+async def _read_head(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    """The status and the headers of the response, past interim ones. The reader's limit is MAX_HEAD_BYTES.
+
+    Raises MalformedResponseError, and OSError where the connection breaks.
+    """
+    left = MAX_HEAD_BYTES
+    while True:
+        lines: list[bytes] = []
+        while not lines or lines[-1] not in {b"\r\n", b"\n"}:
+            try:
+                lines.append(await reader.readline())
+            except ValueError:
+                # It is longer than the reader's limit.
+                raise MalformedResponseError from None
+            left -= len(lines[-1])
+            if left < 0 or not lines[-1].endswith(b"\n"):
+                raise MalformedResponseError
+        match = _STATUS_LINE.fullmatch(lines[0])
+        if match is None:
+            raise MalformedResponseError
+        status = int(match[1])
+        if status >= HTTPStatus.OK or status == HTTPStatus.SWITCHING_PROTOCOLS:
+            return status, b"".join(lines[1:])
 
 
-def _request(target: addresses.Target, headers: dict[str, str], body: bytes) -> bytes:
-    """Return the request. `addresses.parse` leaves no character in the URL that could end a line."""
-    _scheme, _, authority, path = target.url.split("/", 3)
-    lines = {
-        "Host": authority,
-        "Accept": "*/*",
-        "Connection": "close",
-        "Content-Type": "application/json",
-        "User-Agent": USER_AGENT,
-        "Content-Length": str(len(body)),
-        **headers,
-    }
-    head = [f"POST /{path} HTTP/1.1", *map(": ".join, lines.items()), "", ""]
-    return "\r\n".join(head).encode("ascii") + body
+async def _skip_body(reader: asyncio.StreamReader, status: int, head: bytes) -> None:
+    """Read the body until its end or MAX_BODY_BYTES. Raises OSError where the connection breaks.
+
+    The receiver is asked to close the connection, so its end is the body's. For those that do not close it, a length or
+    a last chunk ends it too.
+    """
+    length, is_chunked = _header(head, b"Content-Length"), bool(_header(head, b"Transfer-Encoding"))
+    left = 0 if status in {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED} else MAX_BODY_BYTES
+    if not is_chunked and re.fullmatch("[0-9]{1,18}", length):
+        left = min(left, int(length))
+    while left > 0 and (chunk := await reader.read(min(left, _CHUNK_BYTES))):
+        left -= len(chunk)
+        if is_chunked and chunk.endswith(_LAST_CHUNK):
+            return
 
 
-def _retry_after(head: Head) -> Any:
-    after = head.headers.get("Retry-After", "") if head.status in _RETRY_AFTER_STATUSES else ""
-    return parse_retry_after(after, now=datetime.now(UTC)) if after else None
+def _header(head: bytes, name: bytes) -> str:
+    match = re.search(rb"(?im)^%b:([^\r\n]*)" % name, head)
+    return match[1].decode("latin-1").strip() if match else ""
 
 
 def _code(error: Exception) -> str:

@@ -135,7 +135,7 @@ def test_metrics_are_read_from_the_tables(committed_partner: Partner) -> None:
     for one in (endpoint, disabled):
         factories.WebhookDeliveryFactory.create(endpoint=one, next_attempt_at=hour_ago)
     factories.WebhookDeliveryFactory.create(endpoint=endpoint, next_attempt_at=timezone.now() + timedelta(hours=1))
-    endpoints.disable(disabled)
+    endpoints.change_endpoint(disabled, enabled=False)
     WebhookEndpoint.objects.update(failing_since=hour_ago)
     add_event(committed_partner)
 

@@ -38,4 +38,4 @@ def sandbox(sandbox_partner: Partner, transport: Transport) -> PartnerClient:
 @pytest.fixture
 def any_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every host name resolves to a public address."""
-    monkeypatch.setattr(addresses, "_look_up", lambda *_: Mock(result=lambda _: []))
+    monkeypatch.setattr(addresses, "look_up", lambda *_: Mock(result=lambda _: []))

@@ -15,7 +15,7 @@ from standardwebhooks.webhooks import Webhook
 from core.models import AuditEntry
 from core.request_context import request_context
 from events.models import WebhookDelivery, WebhookEndpoint, WebhookSecret
-from events.webhooks import addresses, delivering, endpoints, leases
+from events.webhooks import addresses, deliveries, delivering, endpoints
 from partners.api import idempotency
 from partners.authentication import keys
 from partners.models import ApiKey, IdempotencyRecord, Partner
@@ -70,7 +70,8 @@ def test_a_webhook_is_added_listed_and_removed(sandbox: PartnerClient, any_host:
 def test_the_list_has_those_that_staff_have_added_and_no_other_partner_s(
     sandbox: PartnerClient, sandbox_partner: Partner, any_host: None
 ) -> None:
-    of_staff = endpoints.disable(factories.WebhookEndpointFactory.create(partner=sandbox_partner))
+    of_staff = factories.WebhookEndpointFactory.create(partner=sandbox_partner)
+    of_staff = endpoints.change_endpoint(of_staff, enabled=False)
     factories.WebhookEndpointFactory.create()
     own = add(sandbox)
     items = sandbox.get(WEBHOOKS).json()["items"]
@@ -126,7 +127,7 @@ def test_a_name_server_that_is_silent_is_waited_for_less_than_five_seconds(
 ) -> None:
     look_up = Mock()
     look_up.return_value.result.side_effect = TimeoutError
-    monkeypatch.setattr(addresses, "_look_up", look_up)
+    monkeypatch.setattr(addresses, "look_up", look_up)
     assert codes(sandbox.post(WEBHOOKS, {"url": URL})) == {"url": "notAllowed"}
     look_up.return_value.result.assert_called_once_with(2.0)
 
@@ -262,7 +263,7 @@ def test_what_a_test_does_in_the_database_ends_with_the_requests_time(
 ) -> None:
     webhook = add(sandbox, receiver.url)
     deadlines: list[float] = []
-    for module, name in ((leases, "lease_test"), (delivering, "record")):
+    for module, name in ((deliveries, "lease_test"), (delivering, "record")):
         done = getattr(module, name)
 
         def noted(*args: Any, done: Any = done, **kwargs: Any) -> Any:

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from events.feed.relay import Relay
 from events.models import Event, WebhookDelivery, WebhookEndpoint
-from events.webhooks import deliveries, endpoints, leases
-from events.webhooks.results import AttemptResult, record, record_all
+from events.webhooks import deliveries, endpoints
+from events.webhooks.results import AttemptResult, record
 from partners.models import Partner
 from tests.factories import (
     DocumentFactory,
@@ -40,12 +40,12 @@ def make(partner: Partner, *, users: int = 1, decisions: int = 1) -> list[User]:
     return made
 
 
-def lease_one() -> leases.Lease:
-    (found,) = leases.lease(limit=10)
+def lease_one() -> deliveries.Lease:
+    (found,) = deliveries.lease(limit=10)
     return found
 
 
-def user_of(lease: leases.Lease) -> str:
+def user_of(lease: deliveries.Lease) -> str:
     return str(json.loads(lease.body)["data"]["userId"])
 
 
@@ -60,7 +60,7 @@ def expire() -> None:
 def test_each_active_endpoint_has_a_delivery_of_each_wanted_event(partner: Partner, endpoint: WebhookEndpoint) -> None:
     narrow = WebhookEndpointFactory.create(partner=partner, types=["user.documentPublished"])
     disabled, removed = WebhookEndpointFactory.create_batch(2, partner=partner)
-    endpoints.disable(disabled)
+    endpoints.change_endpoint(disabled, enabled=False)
     endpoints.remove(removed)
     other = WebhookEndpointFactory.create()
 
@@ -99,12 +99,12 @@ def test_a_delivery_has_the_columns_of_its_event(partner: Partner, endpoint: Web
 
 def test_two_of_an_endpoint_are_leased_at_once(partner: Partner, endpoint: WebhookEndpoint) -> None:
     make(partner, users=5)
-    first = leases.lease(limit=10)
+    first = deliveries.lease(limit=10)
     assert [one.endpoint_id for one in first] == [endpoint.pk] * 2
-    assert leases.lease(limit=10) == []
+    assert deliveries.lease(limit=10) == []
 
-    record(first[0], outcome())
-    (third,) = leases.lease(limit=10)
+    record((first[0], outcome()))
+    (third,) = deliveries.lease(limit=10)
     assert third.delivery_id not in {one.delivery_id for one in first}
 
 
@@ -127,7 +127,7 @@ def test_a_lease_has_the_event_as_the_feed_does(partner: Partner, endpoint: Webh
 def test_an_expired_lease_is_leased_again(partner: Partner, endpoint: WebhookEndpoint) -> None:
     make(partner)
     first = lease_one()
-    assert leases.lease(limit=10) == []
+    assert deliveries.lease(limit=10) == []
     expire()
     assert lease_one().delivery_id == first.delivery_id
 
@@ -138,7 +138,7 @@ def test_a_user_s_event_waits_for_the_first_attempt_of_the_earlier(
     make(partner, decisions=3)
     first = lease_one()
     assert first.event_id == Event.objects.get(position=1).event_id
-    record(first, outcome(500))
+    record((first, outcome(500)))
 
     second = lease_one()  # the first waits for its second attempt
     assert second.event_id == Event.objects.get(position=2).event_id
@@ -149,7 +149,7 @@ def test_a_user_s_event_waits_for_the_first_attempt_of_the_earlier(
 def test_events_of_other_users_and_to_other_endpoints_do_not_wait(partner: Partner, endpoint: WebhookEndpoint) -> None:
     other = WebhookEndpointFactory.create(partner=partner)
     make(partner, users=2, decisions=2)
-    found = leases.lease(limit=10)
+    found = deliveries.lease(limit=10)
     assert sorted((one.endpoint_id, user_of(one)) for one in found) == sorted(
         (one.pk, str(user)) for one in (endpoint, other) for user in User.objects.values_list("pk", flat=True)
     )
@@ -157,10 +157,10 @@ def test_events_of_other_users_and_to_other_endpoints_do_not_wait(partner: Partn
 
 def test_a_disabled_endpoint_is_sent_nothing(partner: Partner, endpoint: WebhookEndpoint) -> None:
     make(partner)
-    endpoints.disable(endpoint)
-    assert leases.lease(limit=10) == []
+    endpoints.change_endpoint(endpoint, enabled=False)
+    assert deliveries.lease(limit=10) == []
     endpoints.remove(endpoint)
-    assert leases.lease(limit=10) == []
+    assert deliveries.lease(limit=10) == []
 
 
 def test_a_disabled_partner_s_endpoints_get_their_events_once_it_is_enabled(
@@ -169,13 +169,13 @@ def test_a_disabled_partner_s_endpoints_get_their_events_once_it_is_enabled(
     make(partner)
     Partner.objects.filter(pk=partner.pk).update(enabled=False)
     make(partner)
-    assert leases.lease(limit=10) == []
+    assert deliveries.lease(limit=10) == []
     tested = deliveries.create_test(endpoint=endpoint)
     assert lease_one().delivery_id == tested.pk
 
     Partner.objects.filter(pk=partner.pk).update(enabled=True)
     assert endpoint.deliveries.filter(event__isnull=False).count() == 2
-    assert leases.lease(limit=10)
+    assert deliveries.lease(limit=10)
 
 
 def test_a_test_does_not_wait_behind_events_nor_for_the_endpoint_to_be_enabled(
@@ -183,9 +183,9 @@ def test_a_test_does_not_wait_behind_events_nor_for_the_endpoint_to_be_enabled(
 ) -> None:
     make(partner, users=3)
     test = deliveries.create_test(endpoint=endpoint)
-    assert test.pk in {one.delivery_id for one in leases.lease(limit=10)}
+    assert test.pk in {one.delivery_id for one in deliveries.lease(limit=10)}
     expire()
-    endpoints.disable(endpoint)
+    endpoints.change_endpoint(endpoint, enabled=False)
     assert lease_one().delivery_id == test.pk
 
 
@@ -194,9 +194,9 @@ def test_a_limit_is_shared_by_all_endpoints_in_the_end(partner: Partner) -> None
     make(partner)
     found = set()
     for _ in made:
-        (one,) = leases.lease(limit=1)
+        (one,) = deliveries.lease(limit=1)
         found.add(one.endpoint_id)
-        record(one, outcome())
+        record((one, outcome()))
     assert found == {one.pk for one in made}
 
 
@@ -204,7 +204,7 @@ def test_a_burst_of_one_user_whose_first_attempt_hangs_stops_nobody_else(
     partner: Partner, endpoint: WebhookEndpoint
 ) -> None:
     backlog(endpoint, 2_000)
-    hanging = [lease.delivery_id for lease in leases.lease(limit=10)]
+    hanging = [lease.delivery_id for lease in deliveries.lease(limit=10)]
     # One of the two users of the backlog stays in its first attempt, the other one has had its.
     WebhookDelivery.objects.filter(user_id=WebhookDelivery.objects.get(pk=hanging[1]).user_id).delete()
     (other,) = make(partner)
@@ -215,12 +215,12 @@ def test_the_work_is_bounded_where_only_events_of_one_user_wait(
     partner: Partner, endpoint: WebhookEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backlog(endpoint, 400)
-    _, other = leases.lease(limit=10)
+    _, other = deliveries.lease(limit=10)
     WebhookDelivery.objects.filter(user_id=WebhookDelivery.objects.get(pk=other.delivery_id).user_id).delete()
-    assert leases.lease(limit=10) == []
+    assert deliveries.lease(limit=10) == []
     rows = []
     for limit in (200, 10):
-        monkeypatch.setattr(leases, "MAX_DUE", limit)
+        monkeypatch.setattr(deliveries, "MAX_DUE", limit)
         rows.append(rows_read_by_lease())
     assert rows[1] < rows[0] / 5
 
@@ -232,7 +232,7 @@ def test_the_work_does_not_grow_with_the_backlog_of_a_dead_endpoint(partner: Par
         backlog(dead, count)
         make(healthy.partner)
         rows.append(rows_read_by_lease())
-        assert healthy.pk in {one.endpoint_id for one in leases.lease(limit=10)}
+        assert healthy.pk in {one.endpoint_id for one in deliveries.lease(limit=10)}
         WebhookDelivery.objects.all().delete()
     assert rows[1] < 2 * rows[0]
 
@@ -257,7 +257,7 @@ def backlog(endpoint: WebhookEndpoint, count: int) -> None:
 def rows_read_by_lease() -> int:
     """The rows of all nodes of the statement's plan; it leases nothing."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {leases._LEASE_DUE}", (leases.MAX_DUE, 10, "30 s"))
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {deliveries._LEASE_DUE}", (deliveries.MAX_DUE, 10, "30 s"))
         plan = cursor.fetchone()[0][0]["Plan"]
         transaction.set_rollback(True)
     return rows_of(plan)
@@ -274,9 +274,9 @@ def test_sessions_at_once_lease_two_together(committed_partner: Partner, no_othe
     UserFactory.create_batch(20, partner=committed_partner, status=Status.ACTIVE)
     Relay().assign_positions()
     for _ in range(5):
-        found = at_once(4, lambda _: leases.lease(limit=10))
+        found = at_once(4, lambda _: deliveries.lease(limit=10))
         ids = [one.delivery_id for batch in found for one in batch]
         assert len(ids) == len(set(ids)) == 2
         assert WebhookDelivery.objects.exclude(leased_until=None).count() == 2
         for batch in found:
-            record_all((one, outcome()) for one in batch)
+            record(*((one, outcome()) for one in batch))

@@ -19,8 +19,8 @@ import pytest
 import trustme
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
-from events.webhooks import http_response, sending
-from events.webhooks.leases import Lease
+from events.webhooks import sending
+from events.webhooks.deliveries import Lease
 from events.webhooks.results import AttemptResult
 from events.webhooks.sending import Sender
 from tests.support.receiver import Authority, Receiver, Reply
@@ -197,7 +197,7 @@ def test_a_small_part_of_an_endless_answer_is_read(public: Receiver, monkeypatch
     monkeypatch.setattr(asyncio.StreamReader, "read", measured)
     public.reply = lambda _: Reply(200, {"Content-Length": str(1 << 40)}, bytes(8 << 20))
     assert attempt(public.url).status == 200
-    assert sum(read) == http_response.MAX_BODY_BYTES
+    assert sum(read) == sending.MAX_BODY_BYTES
 
 
 BODIES = {

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.auth.models import Group
@@ -15,6 +16,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from backoffice.case.requirements import AskForm, confirmation
+from backoffice.partners.webhooks import version_of
 from core.database import statements
 from core.models import AuditEntry
 from events.models import DeliveryState, WebhookDelivery, WebhookEndpoint, WebhookSecret
@@ -111,7 +113,7 @@ class World:
 
 @pytest.fixture
 def world(api: PartnerClient, partner: Partner, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    monkeypatch.setattr(addresses, "check_addresses", lambda *_: None)
+    monkeypatch.setattr(addresses, "look_up", Mock())
     with no_rules_left():
         set_rule("ciroAffiliate")
         world = make_world(api, partner)
@@ -143,7 +145,7 @@ def make_world(api: PartnerClient, partner: Partner) -> World:
     assert changed.identity_changed_at is not None
     entry = AuditEntry.objects.latest("id")
     webhook, disabled = factories.WebhookEndpointFactory.create_batch(2, partner=partner)
-    endpoints.disable(disabled)
+    endpoints.change_endpoint(disabled, enabled=False)
     return World(
         user=user,
         held=held,
@@ -553,7 +555,7 @@ TABLE: tuple[Page | Action, ...] = (
     *form(
         "Change a webhook",
         f"{WEBHOOK}edit/",
-        lambda w: {"url": "https://new.example.com/", "version": endpoints.version_of(w.webhook)},
+        lambda w: {"url": "https://new.example.com/", "version": version_of(w.webhook)},
         lambda w: webhook_of(w).url == "https://new.example.com/",
     ),
     *form(

@@ -1,7 +1,7 @@
 from core.management.arguments import Argument
 from core.management.base import SHOWN_ONCE, Outcome, ServiceCommand
-from events.management import DESCRIPTION, TYPES, types_text
-from events.webhooks import endpoints
+from events.management import DESCRIPTION, TYPES
+from events.webhooks import addresses, endpoints
 from partners.management import find_partner
 
 
@@ -10,24 +10,19 @@ class Command(ServiceCommand):
     shows_secret = True
     arguments = (
         Argument("slug", metavar="SLUG", help="the partner's slug"),
-        Argument("url", metavar="URL", help="such as https://hooks.example.com/events"),
+        # It resolves a name: before the first statement, with which the transaction begins.
+        Argument("url", metavar="URL", find=addresses.checked, help="such as https://hooks.example.com/events"),
         TYPES,
         DESCRIPTION,
     )
 
-    def perform(self, *, slug: str, url: str, types: list[str] | None, description: str | None) -> Outcome:
-        # It resolves a name: before the first statement, with which the transaction begins.
-        checked = endpoints.checked_url(url)
+    def perform(
+        self, *, slug: str, url: addresses.CheckedUrl, types: list[str] | None, description: str | None
+    ) -> Outcome:
         endpoint, secret = endpoints.create_endpoint(
-            partner=find_partner(slug), url=checked, types=types or (), description=description or ""
+            partner=find_partner(slug), url=url, types=types or (), description=description or ""
         )
         return Outcome(
-            {"webhookId": endpoint.pk, "url": endpoint.url, "types": endpoint.types, "secret": secret},
-            [
-                f"Webhook:  {endpoint.pk}",
-                f"URL:      {endpoint.url}",
-                f"Types:    {types_text(endpoint.types)}",
-                f"Secret:   {secret}",
-                SHOWN_ONCE,
-            ],
+            {"webhookId": endpoint.pk, "url": url, "types": endpoint.types, "secret": secret},
+            [f"Webhook:  {endpoint.pk}", f"URL:      {url}", f"Secret:   {secret}", SHOWN_ONCE],
         )

@@ -4,10 +4,11 @@ import re
 from datetime import timedelta
 from html import unescape
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.messages import get_messages
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -29,7 +30,7 @@ ACTIONS = ("add_webhook", "edit", "rotate", "disable", "enable", "remove", "retr
 @pytest.fixture(autouse=True)
 def resolvable(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any host name has public addresses."""
-    monkeypatch.setattr(addresses, "check_addresses", lambda *_: None)
+    monkeypatch.setattr(addresses, "look_up", Mock())
 
 
 @pytest.fixture
@@ -81,7 +82,12 @@ def test_a_host_name_is_looked_up_while_nothing_is_locked(
 ) -> None:
     sent = fields(manager, "add_webhook", endpoint)
     depths: list[int] = []
-    monkeypatch.setattr(addresses, "check_addresses", lambda *_: depths.append(len(connection.savepoint_ids)))
+
+    def look_up(*_: object) -> Mock:
+        depths.append(len(connection.savepoint_ids))
+        return Mock()
+
+    monkeypatch.setattr(addresses, "look_up", look_up)
     outside = len(connection.savepoint_ids)
     assert shown_secret(manager.post(url("add_webhook", endpoint), sent).content.decode())
     assert depths == [outside]
@@ -169,7 +175,13 @@ def test_a_change_during_the_look_up_of_the_host_is_not_undone(
     manager: Client, endpoint: WebhookEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = fields(manager, "edit", endpoint) | {"url": "https://other.example.com/"}
-    monkeypatch.setattr(addresses, "check_addresses", lambda *_: WebhookEndpoint.objects.update(description="staging"))
+
+    def look_up(*_: object) -> Mock:
+        with transaction.atomic():
+            WebhookEndpoint.objects.update(description="staging")
+        return Mock()
+
+    monkeypatch.setattr(addresses, "look_up", look_up)
     page = manager.post(url("edit", endpoint), sent).content.decode()
     assert "This has changed since the page was loaded." in page
     endpoint.refresh_from_db()
@@ -217,7 +229,7 @@ def test_a_page_offers_what_can_be_done(manager: Client, endpoint: WebhookEndpoi
 
     always = {"edit", "rotate", "remove", "send_test"}
     assert offered() == always | {"disable", "retry"}
-    endpoints.disable(endpoint)
+    endpoints.change_endpoint(endpoint, enabled=False)
     assert offered() == always | {"enable"}
     endpoints.remove(endpoint)
     assert offered() == set()
@@ -276,7 +288,7 @@ def test_secrets_and_url_paths_are_in_no_log_message_or_session(
 
 def test_a_partner_s_page_shows_the_state_of_its_webhooks(endpoint: WebhookEndpoint) -> None:
     other = WebhookEndpointFactory.create(partner=endpoint.partner)
-    endpoints.disable(other, "gone")
+    WebhookEndpoint.objects.filter(pk=other.pk).update(disabled_reason="gone", disabled_at=timezone.now())
     WebhookEndpoint.objects.filter(pk=endpoint.pk).update(
         failing_since="2026-01-15T10:30:00Z", last_success_at="2026-01-15T09:30:00Z"
     )
@@ -371,7 +383,7 @@ def test_what_cannot_be_retried_is_not(manager: Client, endpoint: WebhookEndpoin
 def test_deliveries_of_a_disabled_webhook_are_not_retried(manager: Client, endpoint: WebhookEndpoint) -> None:
     later = timezone.now() + timedelta(hours=1)
     delivery = WebhookDeliveryFactory.create(endpoint=endpoint, next_attempt_at=later)
-    endpoints.disable(endpoint)
+    endpoints.change_endpoint(endpoint, enabled=False)
     page = manager.post(f"{WEBHOOKS}{endpoint.pk}/retry/", follow=True).content.decode()
     assert "The webhook is disabled." in page
     page = manager.post(f"{DELIVERIES}{delivery.pk}/retry/", follow=True).content.decode()

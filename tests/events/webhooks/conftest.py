@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from events.models import WebhookEndpoint
+from events.webhooks import deliveries, endpoints, results, sending
 from events.webhooks import delivering as deliverer_module
-from events.webhooks import endpoints, leases, results, sending
 from events.webhooks.delivering import Deliverer
 from partners.models import Partner
 from tests import factories
@@ -63,7 +63,7 @@ def endpoint(partner: Partner) -> WebhookEndpoint:
 def no_other_endpoint(committed_partner: Partner) -> None:
     """Disable those of tests before."""
     for endpoint in WebhookEndpoint.objects.all():
-        endpoints.disable(endpoint)
+        endpoints.change_endpoint(endpoint, enabled=False)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def delivering(loopback: None, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(deliverer_module, "IDLE_SECONDS", 0.01)
     monkeypatch.setattr(deliverer_module, "RETRY_SECONDS", 0.1)
     monkeypatch.setattr(sending, "TIMEOUT_SECONDS", WAIT_SECONDS)
-    monkeypatch.setattr(leases, "LEASE", timedelta(seconds=2 * WAIT_SECONDS))
+    monkeypatch.setattr(deliveries, "LEASE", timedelta(seconds=2 * WAIT_SECONDS))
 
     @contextmanager
     def run() -> Iterator[None]:

@@ -1,6 +1,5 @@
 """Where a webhook may go: contract, section 10."""
 
-import asyncio
 import socket
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
@@ -164,16 +163,16 @@ def test_urls_that_are_allowed(url: str, called: str, host: str, port: int) -> N
 def test_one_address_that_is_not_global_is_enough(monkeypatch: pytest.MonkeyPatch, found: list[str]) -> None:
     host_has(monkeypatch, found)
     with pytest.raises(ValidationError, match="public addresses alone"):
-        addresses.check_addresses("https://hooks.example.com/")
+        addresses.checked("https://hooks.example.com/")
     with pytest.raises(addresses.RefusedAddressError):
-        asyncio.run(addresses.resolve("hooks.example.com", 443))
+        addresses.look_up("hooks.example.com", 443).result()
 
 
 def test_all_addresses_are_returned_once(monkeypatch: pytest.MonkeyPatch) -> None:
     hosts = host_has(monkeypatch, ["1.1.1.1", "2606:4700:4700::1111", "1.1.1.1"])
-    found = asyncio.run(addresses.resolve("hooks.example.com", 443))
-    assert [str(address) for address in found] == ["1.1.1.1", "2606:4700:4700::1111"]
-    addresses.check_addresses("https://bücher.example/")
+    found = addresses.look_up("hooks.example.com", 443).result()
+    assert [address for *_, (address, _port) in found] == ["1.1.1.1", "2606:4700:4700::1111"]
+    addresses.checked("https://bücher.example/")
     assert hosts == ["hooks.example.com", "xn--bcher-kva.example"]
 
 
@@ -183,7 +182,7 @@ def test_a_name_without_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(socket, "getaddrinfo", fail)
     with pytest.raises(ValidationError, match="public addresses alone"):
-        addresses.check_addresses("https://hooks.example.com/")
+        addresses.checked("https://hooks.example.com/")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.utils import timezone
@@ -32,7 +33,7 @@ AS_ADDED = {
 @pytest.fixture
 def endpoint(partner: Partner, monkeypatch: pytest.MonkeyPatch) -> WebhookEndpoint:
     """A webhook; any host name has public addresses."""
-    monkeypatch.setattr(addresses, "check_addresses", lambda *_: None)
+    monkeypatch.setattr(addresses, "look_up", Mock())
     return WebhookEndpointFactory.create(partner=partner, url=URL)
 
 
@@ -65,7 +66,7 @@ def test_a_list_says_how_webhooks_stand(endpoint: WebhookEndpoint) -> None:
     WebhookEndpoint.objects.filter(pk=endpoint.pk).update(
         last_success_at="2026-01-15T10:30:00Z", failing_since="2026-01-15T11:30:00Z"
     )
-    endpoints.disable(endpoint, "failing")
+    WebhookEndpoint.objects.filter(pk=endpoint.pk).update(disabled_reason="failing", disabled_at=timezone.now())
     endpoints.remove(WebhookEndpointFactory.create(partner=endpoint.partner))
     [webhook] = listed(endpoint.partner)
     assert webhook.keys() == {"webhookId", *AS_ADDED}
@@ -120,19 +121,18 @@ def test_an_invalid_value_is_one_line_and_changes_nothing(
     endpoint: WebhookEndpoint, arguments: list[str], text: str
 ) -> None:
     before = listed(endpoint.partner)
-    assert refusal("add_webhook", endpoint.partner.slug, *arguments).startswith(text)
+    assert text in refusal("add_webhook", endpoint.partner.slug, *arguments)
     url, *others = arguments
     options = others or ["--url", url]
     if others[:1] != ["--description"]:
-        assert refusal("set_webhook", str(endpoint.pk), "--disable", *options).startswith(text)
+        assert text in refusal("set_webhook", str(endpoint.pk), "--disable", *options)
     assert listed(endpoint.partner) == before
 
 
 def test_what_makes_no_sense_is_one_line(endpoint: WebhookEndpoint) -> None:
-    assert refusal("set_webhook", str(endpoint.pk)).startswith("Nothing to change")
     assert refusal("add_webhook", "nobody", URL) == "Partner 'nobody' not found."
     assert "RFC 3339" in refusal("retry_webhooks", str(endpoint.pk), "--since", "yesterday")
-    endpoints.disable(endpoint)
+    endpoints.change_endpoint(endpoint, enabled=False)
     assert "is disabled" in refusal("retry_webhooks", str(endpoint.pk))
 
 
@@ -148,16 +148,15 @@ def test_failed_and_waiting_deliveries_are_retried(endpoint: WebhookEndpoint) ->
 
 
 @pytest.fixture
-def tested(endpoint: WebhookEndpoint, receiver: Receiver, loopback: None) -> WebhookEndpoint:
-    """The webhook, at the receiver."""
-    WebhookEndpoint.objects.filter(pk=endpoint.pk).update(url=receiver.url)
-    return endpoint
+def tested(partner: Partner, receiver: Receiver, loopback: None) -> WebhookEndpoint:
+    """A webhook at the receiver."""
+    return WebhookEndpointFactory.create(partner=partner, url=receiver.url)
 
 
 @pytest.mark.parametrize("enabled", [True, False])
 def test_a_test_that_is_received_is_a_success(tested: WebhookEndpoint, receiver: Receiver, enabled: bool) -> None:  # noqa: FBT001
     if not enabled:
-        endpoints.disable(tested)
+        endpoints.change_endpoint(tested, enabled=False)
     end = run("test_webhook", str(tested.pk), "--json")
     [request] = receiver.requests
     drift.check_event(request.body)
@@ -188,8 +187,8 @@ def test_it_waits_for_room_like_any_delivery(tested: WebhookEndpoint, receiver: 
     assert tested.deliveries.count() == 2
 
 
-def test_an_error_is_named(endpoint: WebhookEndpoint) -> None:
-    WebhookEndpoint.objects.filter(pk=endpoint.pk).update(url="https://nowhere.invalid/")
+def test_an_error_is_named(partner: Partner) -> None:
+    endpoint = WebhookEndpointFactory.create(partner=partner, url="https://nowhere.invalid/")
     end = run("test_webhook", str(endpoint.pk))
     assert end.status == 1
     assert end.output.startswith("Error: dns, after ")

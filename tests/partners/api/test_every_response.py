@@ -45,7 +45,7 @@ def expect(status: int, response: Response) -> Any:
 @pytest.fixture
 def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """Host names resolve to public addresses, and webhooks respond."""
-    monkeypatch.setattr(addresses, "_look_up", lambda *_: Mock(result=lambda _: []))
+    monkeypatch.setattr(addresses, "look_up", lambda *_: Mock(result=lambda _: []))
     outcome = Mock(status=204, milliseconds=1, error="")
     monkeypatch.setattr(delivering, "finish_test", lambda *_, **__: outcome)
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 
 from core.refusals import RefusedError
 from events.models import WebhookDelivery
-from events.webhooks import leases
+from events.webhooks import deliveries
 from events.webhooks.sending import attempt_headers
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
@@ -142,7 +142,7 @@ class Life:
         feed = self.client.get(f"/v1/events?limit=100{self.cursor}")
         self.cursor = f"&cursor={feed.json()['nextCursor']}"
         self.see(feed)
-        while sent := leases.lease(limit=10):
+        while sent := deliveries.lease(limit=10):
             for lease in sent:
                 assert lease.endpoint_id == self.endpoint.pk
                 at = timezone.now()
