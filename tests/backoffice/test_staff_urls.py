@@ -27,6 +27,8 @@ FOR_ALL_STAFF = {
     "/admin/password_change/done/",
 }
 NOT_THERE = {"/admin/search/", "/admin/autocomplete/", "/admin/r/1/1/"}
+# The page of a user is the case.
+NOT_THERE |= {"/admin/users/user/1/change/", "/admin/users/user/1/delete/"}
 UNLOCKED = {"/admin/language/", "/admin/search/", "/admin/autocomplete/"}
 
 

@@ -31,8 +31,6 @@ def client_as(role: str) -> Client:
     """Return a browser of a new staff member; `superuser`, `nobody` (no role) and `anonymous` are roles too."""
     if role == "anonymous":
         return Client()
-    if role == "outsider":
-        return client_of(Staff.objects.create(username=f"outsider-{next(_numbers)}"))
     if role in {"superuser", "nobody"}:
         return client_of(
             Staff.objects.create(username=f"{role}-{next(_numbers)}", is_staff=True, is_superuser=role == "superuser")

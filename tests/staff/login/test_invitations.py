@@ -97,17 +97,17 @@ def test_a_link_is_valid_for_72_hours(token: str, hours: float, status: int, mon
     assert Client().post(PAGE, {"token": token}).status_code == status
 
 
-@pytest.mark.parametrize(
-    "change", ["", "x", ".", "MQ.", "!!.x", "\0", "é", "A" * 5000, "MQ.x-y", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5.a-b"]
-)
-def test_another_token_is_refused(token: str, change: str) -> None:
-    assert Client().post(PAGE, {"token": change}).status_code == 400
-    assert Client().post(PAGE, {"token": token[:-1] + ("0" if token[-1] != "0" else "1")}).status_code == 400
+TOKENS = ("", "x", ".", "MQ.", "!!.x", "\0", "é", "A" * 5000, "MQ.x-y", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5.a-b")
 
 
-@pytest.mark.parametrize("weak", ["short", "123456789012345", "password1234"])
-def test_the_password_keeps_the_rules(token: str, weak: str) -> None:
-    assert accept(token, password1=weak, password2=weak).status_code == 200
+def test_another_token_is_refused(token: str) -> None:
+    for other in (*TOKENS, token[:-1] + ("0" if token[-1] != "0" else "1")):
+        assert Client().post(PAGE, {"token": other}).status_code == 400, other
+
+
+def test_the_password_keeps_the_rules(token: str) -> None:
+    for weak in ("short", "123456789012345", "password1234"):
+        assert accept(token, password1=weak, password2=weak).status_code == 200, weak
     assert not Staff.objects.get(username="grace").has_usable_password()
 
 
@@ -166,22 +166,20 @@ def test_inviting_needs_a_fresh_second_factor(administrator: Client) -> None:
     assert not Staff.objects.filter(username="grace").exists()
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"email": "", "role": "reviewer"},
-        {"email": "nobody", "role": "reviewer"},
-        {"email": "g@example.com", "role": "owner"},
-        {"email": "g@example.com", "role": ""},
-        {"email": "sandbox@example.com", "role": "viewer"},
-        {"email": "g@example.com", "role": "viewer", "username": "two words"},
-    ],
+WRONG: tuple[dict[str, str], ...] = (
+    {"email": "", "role": "reviewer"},
+    {"email": "nobody", "role": "reviewer"},
+    {"email": "g@example.com", "role": "owner"},
+    {"email": "g@example.com", "role": ""},
+    {"email": "sandbox@example.com", "role": "viewer"},
+    {"email": "g@example.com", "role": "viewer", "username": "two words"},
 )
-def test_a_wrong_invitation_makes_no_account(fields: dict[str, str], administrator: Client) -> None:
+
+
+def test_a_wrong_invitation_makes_no_account(administrator: Client) -> None:
     before = Staff.objects.count()
-    response = administrator.post(ADD, fields)
-    assert response.status_code == 200
-    assert "Nothing was done." in response.content.decode()
+    for fields in WRONG:
+        assert "Nothing was done." in administrator.post(ADD, fields).content.decode(), fields
     assert Staff.objects.count() == before
 
 

@@ -119,13 +119,13 @@ def test_a_code_lets_in_once(periods: int, monkeypatch: pytest.MonkeyPatch) -> N
         cache.delete(f"allauth.mfa.totp.used?user={staff.pk}&code={code}")
 
 
-@pytest.mark.parametrize("fields", [{"is_staff": False}, {"is_active": False}])
-def test_who_may_not_enter_is_told_no_more_than_who_has_a_wrong_password(fields: dict[str, Any]) -> None:
-    refused = log_in(person(**fields))[1].content.decode()
-    wrong = log_in(person(), password="wrong")[1].content.decode()
-    text = "The username and/or password you specified are not correct."
-    assert text in refused
-    assert text in wrong
+def test_who_may_not_enter_is_told_no_more_than_who_has_a_wrong_password() -> None:
+    for refused in (
+        log_in(person(is_staff=False))[1],
+        log_in(person(is_active=False))[1],
+        log_in(person(), password="wrong")[1],
+    ):
+        assert "The username and/or password you specified are not correct." in refused.content.decode()
 
 
 def test_who_is_no_longer_staff_is_out_at_the_next_page() -> None:
@@ -161,15 +161,6 @@ def is_refused(response: Any) -> bool:
     return "Too many failed login attempts" in response.content.decode()
 
 
-def test_wrong_passwords_from_elsewhere_do_not_stop_the_owner() -> None:
-    staff = enrolled()
-    for number in range(1, 9):
-        log_in(staff, password="wrong", client=client_at(f"198.51.100.{number}"))
-    client, _ = log_in(staff, client=client_at("203.0.113.1"))
-    assert client.post(CODE, {"code": totp_code()}).status_code == 302
-    assert where_to(client) == ""
-
-
 def test_five_wrong_passwords_from_an_address_close_the_account_to_it() -> None:
     staff = enrolled()
     for number in range(5):
@@ -177,12 +168,6 @@ def test_five_wrong_passwords_from_an_address_close_the_account_to_it() -> None:
         client = client_at(f"192.0.2.{number}, 198.51.100.1", host=f"localhost:{number}")
         log_in(staff, password="wrong", client=client)
     assert is_refused(log_in(staff, client=client_at("198.51.100.1"))[1])
-
-
-def test_wrong_passwords_of_made_up_names_do_not_lock_out_an_office() -> None:
-    for number in range(20):
-        log_in(Staff(username=f"made-up-{number}"), password="wrong", client=client_at("198.51.100.1"))
-    assert log_in(enrolled(), client=client_at("198.51.100.1"))[1].headers["Location"] == CODE
 
 
 def test_a_locked_account_does_not_use_up_the_limit_of_its_address(limited: Callable[[str, int], None]) -> None:
@@ -208,6 +193,8 @@ def test_an_account_has_so_many_wrong_passwords_an_hour_from_all_addresses(
     limited("login_failed_of_account", 7)
     staff = enrolled()
     for number in range(7):
+        # More than an address has do not stop the owner.
+        assert number != 6 or log_in(staff, client=client_at("203.0.113.1"))[1].headers["Location"] == CODE
         assert not is_refused(log_in(staff, password="wrong", client=client_at(f"198.51.100.{number}"))[1])
     assert is_refused(log_in(staff, client=client_at("203.0.113.1"))[1])
     assert not is_refused(log_in(enrolled(), client=client_at("203.0.113.1"))[1])
@@ -299,24 +286,17 @@ def test_failed_logins_are_counted_where_every_process_sees_them() -> None:
         assert cursor.fetchone()[0] == 3
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "signup/",
-        "email/",
-        "inactive/",
-        "confirm-email/",
-        "password/reset/",
-        "password/set/",
-        "reauthenticate/",
-        "login/code/",
-        "factors/recovery-codes/download/",
-        "mfa/totp/activate/",
-    ],
+NOT_THERE = (
+    *("signup/", "email/", "inactive/", "confirm-email/", "password/reset/", "password/set/", "reauthenticate/"),
+    *("login/code/", "factors/recovery-codes/download/", "mfa/totp/activate/"),
 )
-def test_what_nobody_needs_is_not_there(path: str) -> None:
-    assert inside(enrolled()).get(f"/admin/account/{path}").status_code == 404
-    assert Client().post(f"/admin/account/{path}").status_code == 404
+
+
+def test_what_nobody_needs_is_not_there() -> None:
+    client = inside(enrolled())
+    for path in NOT_THERE:
+        assert client.get(f"/admin/account/{path}").status_code == 404, path
+        assert Client().post(f"/admin/account/{path}").status_code == 404, path
 
 
 def test_the_admins_own_ways_in_and_out_lead_here() -> None:
@@ -340,12 +320,12 @@ def test_a_password_for_one_time_lets_nobody_further_than_to_choose_another() ->
     assert where_to(client) == FACTORS
 
 
-@pytest.mark.parametrize("new", [PASSWORD, "short", "123456789012345", "password1234"])
-def test_a_new_password_is_another_and_keeps_the_rules(new: str) -> None:
+def test_a_new_password_is_another_and_keeps_the_rules() -> None:
     staff = person(password_is_one_time=True)
     client, _ = log_in(staff)
-    response = client.post(CHOOSE_PASSWORD, {"oldpassword": PASSWORD, "password1": new, "password2": new})
-    assert response.status_code == 200
+    for new in (PASSWORD, "short", "123456789012345", "password1234"):
+        response = client.post(CHOOSE_PASSWORD, {"oldpassword": PASSWORD, "password1": new, "password2": new})
+        assert response.status_code == 200, new
     staff.refresh_from_db()
     assert staff.password_is_one_time
 
