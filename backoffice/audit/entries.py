@@ -64,12 +64,7 @@ def find(term: str, user_ids: Sequence[UUID]) -> tuple[list[int], bool]:
 
     At most MAX_FOUND of each kind, each a range of an index; and whether there are more.
     """
-    kinds = [
-        Q(actor=term),
-        Q(object=term),
-        of_external_id(term),
-        Q(object__in=[str(pk) for pk in user_ids]),
-    ]
+    kinds = (Q(actor=term), Q(object=term), of_external_id(term), Q(object__in=[str(pk) for pk in user_ids]))
     newest = AuditEntry.objects.order_by("-at", "-id").values_list("pk", flat=True)
     found = [list(newest.filter(kind)[: MAX_FOUND + 1]) for kind in kinds]
     return [pk for ids in found for pk in ids[:MAX_FOUND]], any(len(ids) > MAX_FOUND for ids in found)

@@ -7,6 +7,7 @@ what verifies all of it (archives.py). The packs of several users are one archiv
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -49,8 +50,8 @@ class Part:
     repeated: frozenset[str] = frozenset()
 
 
-def parts(attachments: Attachments | None = None) -> list[Part]:
-    """Return the lists of a pack. attachments: the files of their rows that are in it."""
+def parts(files: Mapping[str, Record]) -> list[Part]:
+    """Return the lists of a pack. files: of the documents that are in it."""
     return [
         Part("statusChanges", _("Decisions"), of.decisions, repeated=frozenset({"profile"})),
         Part("decidedOn", _("Decided on this"), of.decided_on),
@@ -62,14 +63,8 @@ def parts(attachments: Attachments | None = None) -> list[Part]:
         Part("history", _("Profile history"), of.history, repeated=frozenset(SUBMITTED)),
         Part("accesses", _("Access by staff"), lambda user: records(user.accesses.order_by("id"), of.ACCESS)),
         Part("conversions", _("Conversions"), of.conversions),
-        Part("documents", _("Documents"), lambda user: with_files(of.documents(user), attachments)),
+        Part("documents", _("Documents"), partial(of.documents, files=files)),
     ]
-
-
-def with_files(documents: Iterable[Record], attachments: Attachments | None) -> Iterator[Record]:
-    """Yield the records of documents, each with the name of its file in the pack."""
-    for record in documents:
-        yield record | (attachments.of_documents[record["documentId"]] if attachments else {})
 
 
 def archive(accesses: Sequence[AccessRecord], choice: str = "") -> Generator[bytes, None, None]:
@@ -139,7 +134,7 @@ def _files(access: AccessRecord, attachments: Attachments) -> Iterator[File]:
         "held": is_held(user),
     }
     page = {"access": access, "is_held": head["held"]}
-    yield from written(user, parts(attachments), head, "backoffice/exports/evidence_pack.html", page)
+    yield from written(user, parts(attachments.of_documents), head, "backoffice/exports/evidence_pack.html", page)
 
 
 def written(

@@ -75,9 +75,10 @@ class ExportForm(forms.Form):
         return ", ".join(f"{name} {value}" for name, value in self._given().items()) or "all"
 
     def in_words(self) -> str:
-        """Describe a valid form for people; empty if it is."""
+        """Describe a valid form for people."""
         words, given = dict(Mode.choices + Status.choices), self._given().items()
-        return "; ".join(labelled(self.fields[name].label, words.get(value, value)) for name, value in given)
+        texts = [labelled(self.fields[name].label, words.get(value, value)) for name, value in given]
+        return "; ".join(texts) or _("All users")
 
 
 class UserListForm(ExportForm):

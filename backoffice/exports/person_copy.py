@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from backoffice.exports import archives
 from backoffice.exports import records as of
 from backoffice.exports.archives import Attachments, File
-from backoffice.exports.evidence_pack import Part, with_files, written
+from backoffice.exports.evidence_pack import Part, written
 from backoffice.exports.records import ASKED, SUBMITTED, Record, events, records
 from staff.models import Staff
 from users.models import AccessKind, AccessRecord, User
@@ -28,16 +28,16 @@ LANGUAGES = ("en", "fr")
 _PROFILE = {"userId": "id", "externalId": "external_id", "partner": "partner__name", "createdAt": "created_at"}
 
 
-def parts(attachments: Attachments | None = None) -> list[Part]:
-    """Return the lists of a copy. attachments: the files of their rows that are in it."""
+def parts(files: Mapping[str, Record]) -> list[Part]:
+    """Return the lists of a copy. files: of the documents that are in it."""
     return [
         Part("statuses", _("Statuses"), _statuses),
         Part("profileChanges", _("Profile history"), _profile_changes),
         Part("requirements", _("Asked of the partner"), partial(of.requirements, lookups=ASKED)),
-        Part("requirementResponses", _("Answers of the partner"), _answers),
+        Part("requirementResponses", _("Answers of the partner"), partial(of.answers, for_person=True)),
         Part("file", _("File"), partial(of.file_records, for_person=True)),
         Part("conversions", _("Conversions"), of.conversions),
-        Part("documents", _("Documents"), lambda user: with_files(of.documents(user, for_person=True), attachments)),
+        Part("documents", _("Documents"), partial(of.documents, files=files, for_person=True)),
     ]
 
 
@@ -65,7 +65,7 @@ def _files(access: AccessRecord) -> Iterator[File]:
     profile = about | {"status": user.status, "statusReason": status_reason(user.status, user.status_reason_code)}
     head = {"exportedAt": access.created_at, "user": profile}
     page = {"exported_at": access.created_at}
-    yield from written(user, parts(attachments), head, "backoffice/exports/person_copy.html", page)
+    yield from written(user, parts(attachments.of_documents), head, "backoffice/exports/person_copy.html", page)
 
 
 def _statuses(user: User) -> Iterator[Record]:
@@ -83,8 +83,3 @@ def _profile_changes(user: User) -> Iterator[Record]:
         if profile != before:
             yield {"at": event["at"], "change": "created" if before is None else "changed", **profile}
         before = profile
-
-
-def _answers(user: User) -> Iterator[Record]:
-    for record in of.answers(user):
-        yield {name: value for name, value in record.items() if name != "by"}

@@ -152,8 +152,11 @@ def requirements(user: User, lookups: Lookups = REQUIREMENT) -> Iterator[Record]
         yield record | {"fields": [camel_case(column) for column in record["fields"]]}
 
 
-def answers(user: User) -> Iterator[Record]:
-    """Yield the partner's answers, each with the fields that were asked for: when they were, and with the answer."""
+def answers(user: User, *, for_person: bool = False) -> Iterator[Record]:
+    """Yield the partner's answers, each with the fields that were asked for: when they were, and with the answer.
+
+    for_person: without who answered.
+    """
 
     def profile_at(event: str) -> Subquery:
         version = UserEvent.objects.filter(pk=OuterRef(event))
@@ -170,10 +173,11 @@ def answers(user: User) -> Iterator[Record]:
         "after": profile_at("profile_event"),
     }
     for record in records(RequirementResponse.objects.filter(requirement__user=user).order_by("id"), lookups):
-        before, after = record.pop("before") or {}, record.pop("after") or {}
+        before, after, context = record.pop("before") or {}, record.pop("after") or {}, record.pop("by")
         names = map(camel_case, record.pop("fields"))
         values = {name: [before.get(name), after.get(name)] for name in names}
-        yield record | {"by": record["by"] or {}, "answers": values}
+        by = {} if for_person else {"by": context or {}}
+        yield {**record, **by, "answers": values}
 
 
 def file_records(user: User, *, for_person: bool = False) -> Iterator[Record]:
@@ -192,10 +196,10 @@ def conversions(user: User) -> Iterator[Record]:
     return _as_in_api(user.conversions)
 
 
-def documents(user: User, *, for_person: bool = False) -> Iterator[Record]:
-    """Yield a user's documents as the API represents them, newest first.
+def documents(user: User, files: Mapping[str, Record], *, for_person: bool = False) -> Iterator[Record]:
+    """Yield a user's documents as the API represents them, newest first, each with its file in the pack.
 
-    Those withdrawn have when, by whom and why; for_person: they are left out.
+    files: Attachments.of_documents. Those withdrawn have when, by whom and why; for_person: they are left out.
     """
     withdrawals = {
         str(one.document.document_id): {
@@ -208,7 +212,7 @@ def documents(user: User, *, for_person: bool = False) -> Iterator[Record]:
     for document in _as_in_api(user.documents):
         withdrawal = withdrawals.get(document["documentId"], {})
         if not (for_person and withdrawal):
-            yield document | withdrawal
+            yield document | withdrawal | files.get(document["documentId"], {})
 
 
 def _as_in_api(rows: Any) -> Iterator[Record]:

@@ -122,10 +122,11 @@ def export_evidence_packs(request: HttpRequest) -> HttpResponseBase:
         return packs_page(request, users, form, back=back)
     if (redirection := require_fresh_factor(request, download_back=back)) is not None:
         return redirection
+    choice = form.in_words() if form else _("Chosen from a list")
     summary = form.summary() if form else "users chosen from a list"
     accesses = record_exports(request, users, detail=f"Evidence packs ({len(users)}): {summary}")
     name = f"evidence-{timezone.now():%Y%m%d-%H%M%S}.zip"
-    return downloads.download(request, evidence_pack.archive(accesses, _choice(form)), name=name)
+    return downloads.download(request, evidence_pack.archive(accesses, choice), name=name)
 
 
 def packs_page(
@@ -140,24 +141,20 @@ def packs_page(
     context = {
         "title": _("Evidence packs"),
         "users": users[:MAX_USERS],
-        "choice": _choice(form),
+        "choice": form.in_words() if form else _("Chosen from a list"),
         "most": MAX_USERS,
         "are_too_many": len(users) > MAX_USERS,
         "is_sandbox": any(user.is_sandbox for user in users),
         "held": held({user.pk for user in users}),
-        "parts": evidence_pack.parts(),
+        "parts": evidence_pack.parts({}),
         "back": back if is_ours else reverse("backoffice_exports"),
         "fields": [(name, form.data[name]) for name in form.fields if form.data.get(name)] if form else chosen,
     }
     return _render(request, "evidence_packs_form", context)
 
 
-def _choice(form: UserListForm | None) -> str:
-    return (form.in_words() or _("All users")) if form else _("Chosen from a list")
-
-
-def _pack_page(template: str, title: Any, parts: Callable[[], list[evidence_pack.Part]], act: Act) -> HttpResponse:
-    return _render(act.request, template, {"title": title, "case_user": act.row, "parts": parts()})
+def _pack_page(template: str, title: Any, parts: Callable[..., Any], act: Act) -> HttpResponse:
+    return _render(act.request, template, {"title": title, "case_user": act.row, "parts": parts({})})
 
 
 _EVIDENCE_PAGE = partial(_pack_page, "evidence_form", gettext_lazy("Evidence pack"), evidence_pack.parts)

@@ -10,7 +10,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.html import format_html
-from unfold.enums import ActionVariant
 
 from backoffice.lists.bounded_lists import BackOfficeAdmin
 from backoffice.lists.cells import date_column
@@ -101,15 +100,8 @@ class ReadOnlyAdmin(BackOfficeAdmin):
         """Django's page with the tables below the fields."""
         row = kwargs["obj"]
         context["tables"] = list(self.tables_of(request, row)) if row is not None else []
-        context["more_actions"] = [
-            {
-                "title": one.description,
-                "path": reverse(f"admin:{one.action_name}", args=(row.pk,)),
-                "is_dangerous": one.variant == ActionVariant.DANGER,
-            }
-            for one in (self.possible_actions(request, row) if row is not None and self.actions_detail else ())
-            if not one.method.row_action.in_header
-        ]
+        possible = self.possible_actions(request, row) if row is not None and self.actions_detail else []
+        context["more_actions"] = [one for one in possible if not one.method.row_action.in_header]
         context["show_history"] = self.has_history_permission(request)
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -169,11 +161,6 @@ def link(row: Model, text: object) -> str:
     return format_html('<a href="{}">{}</a>', address_of(row), text)
 
 
-def query_of(user: User) -> dict[str, str]:
-    """What a list's query string needs to show the rows of this user."""
-    return {MODE: Mode.SANDBOX.value} if user.is_sandbox else {}
-
-
 def url_for(name: str, user: User) -> str:
     """The address of a list in the mode of this user. name: QUEUE."""
-    return reverse(name, query=query_of(user))
+    return reverse(name, query={MODE: Mode.SANDBOX.value} if user.is_sandbox else {})

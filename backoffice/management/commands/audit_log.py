@@ -29,19 +29,13 @@ def _time(text: str, *, days: int = 0) -> datetime:
         ) from None
 
 
-def _action(text: str) -> str:
-    if text not in ACTIONS:
-        raise ValueError(f"must be one of {', '.join(sorted(ACTIONS))}")
-    return text
-
-
 class Command(ServiceCommand):
     help = "Shows who did what, newest first."
     arguments = (
         Argument("--since", metavar="T", find=_time, help="since then: a date, or RFC 3339 (default: all)"),
         Argument("--until", metavar="T", find=partial(_time, days=1), help="before then; of a date, until its end"),
         Argument("--actor", metavar="NAME", help="a staff username, an operator, or a partner's slug"),
-        Argument("--action", metavar="ACTION", find=_action, help="only this, such as user.decided"),
+        Argument("--action", metavar="ACTION", choices=sorted(ACTIONS), help="only this, such as user.decided"),
         Argument(
             "--object",
             metavar="TEXT",

@@ -157,12 +157,15 @@ def test_audit_log_command_finds_by_action_object_and_time() -> None:
     assert actions("--until", f"{today - timedelta(days=1)}") == []
 
 
-@pytest.mark.parametrize(
-    "options", [("--action", "made.up"), ("--until", "yesterday"), ("--since", "1"), ("--since", "2026-02-30")]
-)
+@pytest.mark.parametrize("options", [("--until", "yesterday"), ("--since", "1"), ("--since", "2026-02-30")])
 def test_a_wrong_option_is_told_in_a_line(options: tuple[str, str]) -> None:
     with pytest.raises(CommandError, match=f"{options[0]} must be"):
         printed("audit_log", *options)
+
+
+def test_an_unknown_action_is_refused() -> None:
+    with pytest.raises(CommandError, match="--action: invalid choice"):
+        printed("audit_log", "--action", "made.up")
 
 
 def test_the_page_finds_by_the_external_id() -> None:

@@ -94,7 +94,7 @@ def test_what_the_person_may_see_is_in_it(user: User, auditor: Staff, tmp_path: 
     [document] = data["documents"]
     assert document["title"] == "Shown statement"
     assert document["file"] in parts
-    assert set(data) == {"exportedAt", "user", *(part.key for part in person_copy.parts())}
+    assert set(data) == {"exportedAt", "user", *(part.key for part in person_copy.parts({}))}
     assert "Adaline" in parts["index.html"].decode()
 
 

@@ -129,4 +129,4 @@ def test_a_case_shows_the_latest_to_who_may_see_them(user: User) -> None:
 
 def test_the_evidence_pack_lists_what_the_api_lists(user: User, api: PartnerClient) -> None:
     add_documents(user, [NOON, NOON, NOON, NOON + timedelta(hours=1), NOON - timedelta(hours=1)])
-    assert list(documents(user)) == api.get("/v1/users/ada/documents").json()["items"]
+    assert list(documents(user, {})) == api.get("/v1/users/ada/documents").json()["items"]

@@ -77,7 +77,7 @@ def test_auditors_keep_the_document_with_who_and_why(ada: User, reviewer: Staff)
     assert reviewer.username in page
     assert "Sent to the wrong person" in page
     assert auditor.get(f"/admin/transactions/document/{document.pk}/file/").status_code == 200
-    (record,) = documents(ada)
+    (record,) = documents(ada, {})
     assert (record["withdrawnBy"], record["withdrawalReason"]) == (reviewer.username, "Sent to the wrong person")
 
 
