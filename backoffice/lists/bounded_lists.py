@@ -111,15 +111,18 @@ class KeysetChangeList(ChangeList):
 
     def _last_position(self, request: HttpRequest, start: Position | None) -> Position | None:
         """The last row to examine: None where indexes serve all filters, or the list ends before."""
-        names, has_scan = self.get_filters_params(), False
-        rows: Any = self.root_queryset
-        for one in self.filter_specs:
-            if getattr(one, "is_indexed", False):
-                rows = one.queryset(request, rows)
-            elif getattr(one, "is_always_applied", False) or names.keys() & {*one.expected_parameters()}:
-                has_scan = True
-        if self.query or not has_scan:
+        names = self.get_filters_params()
+        indexed = [one for one in self.filter_specs if getattr(one, "is_indexed", False)]
+        applied = (
+            one
+            for one in self.filter_specs
+            if getattr(one, "is_always_applied", False) or names.keys() & {*one.expected_parameters()}
+        )
+        if self.query or all(one in indexed for one in applied):
             return None
+        rows: Any = self.root_queryset
+        for list_filter in indexed:
+            rows = list_filter.queryset(request, rows)
         if start is not None:
             rows = rows.filter(self._range(start))
         columns = [field.attname for field in self._columns()]
