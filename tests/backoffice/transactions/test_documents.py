@@ -57,7 +57,7 @@ def test_a_download_is_the_file_and_stands_in_the_access_log(document: Document)
     assert response.getvalue() == LONG
     assert response.headers["Content-Type"] == "application/pdf"
     assert response.headers["Content-Length"] == str(len(LONG))
-    assert response.headers["Content-Disposition"].startswith('attachment; filename*=')
+    assert response.headers["Content-Disposition"].startswith("attachment; filename*=")
     assert response.headers["X-Content-Type-Options"] == "nosniff"
     assert "no-store" in response.headers["Cache-Control"]
     record = AccessRecord.objects.get()
