@@ -82,12 +82,8 @@ class StaffForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        stays = (
-            cleaned.get("is_superuser", self.instance.is_superuser)
-            or "groups" not in cleaned
-            or any(group.name == ADMINISTRATOR for group in cleaned["groups"])
-        )
-        if self.instance.pk and not stays:
+        is_superuser, roles = cleaned.get("is_superuser", self.instance.is_superuser), cleaned.get("groups")
+        if roles is not None and not is_superuser and ADMINISTRATOR not in {role.name for role in roles}:
             # The admin's page opens the transaction.
             try:
                 require_other_administrator(self.instance)

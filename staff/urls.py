@@ -10,14 +10,14 @@ from django.http import Http404
 from django.urls import path, re_path
 from django.views.defaults import page_not_found
 
-from staff.login import factors, invitations, views
+from staff.login import factors, views
 from staff.oidc import sign_in as oidc
 
 urlpatterns = [
     path("login/", account.login, name="account_login"),
     path("logout/", account.logout, name="account_logout"),
     path("password/", views.change_password, name="account_change_password"),
-    path("invitation/", views.accept_invitation, name=invitations.PAGE),
+    path("invitation/", views.accept_invitation, name="staff_invitation"),
     # allauth requires these names. What it does not write in a transaction by itself would name nobody.
     path("factors/", mfa.index, name="mfa_index"),
     path("factors/code/", mfa.authenticate, name="mfa_authenticate"),

@@ -12,13 +12,11 @@ from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
 from staff.models import Staff
 
-PAGE = "staff_invitation"
-
 
 def link(staff: Staff) -> str:
     """The path of an invitation, to be shown once."""
     account = urlsafe_base64_encode(str(staff.pk).encode())
-    return f"{reverse(PAGE)}#{account}.{default_token_generator.make_token(staff)}"
+    return f"{reverse('staff_invitation')}#{account}.{default_token_generator.make_token(staff)}"
 
 
 def public_link(staff: Staff) -> str:

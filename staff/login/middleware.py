@@ -35,6 +35,8 @@ ANONYMOUS_PAGES = {"account_login", "account_logout", "mfa_authenticate", "mfa_l
 ANONYMOUS_PAGES |= {"staff_oidc_login", "staff_oidc_callback"}
 ALWAYS_ALLOWED = {"account_logout", "staff_logout", "set_language"}
 VERIFICATION_PAGES = {"mfa_reauthenticate", "mfa_reauthenticate_webauthn"}
+# All others that are allauth's for factors change some or show recovery codes: they need a fresh factor.
+OPEN_FACTOR_PAGES = VERIFICATION_PAGES | {"mfa_index", "mfa_list_webauthn", "mfa_authenticate", "mfa_login_webauthn"}
 # Of each step of the login, by its page: the pages that are open in it.
 STEPS = {
     "account_change_password": {"account_change_password"},
@@ -42,17 +44,6 @@ STEPS = {
     **dict.fromkeys(VERIFICATION_PAGES, VERIFICATION_PAGES),
     RECOVERY_CODES: {RECOVERY_CODES},
 }
-# Pages that change factors or show recovery codes; they need a fresh factor.
-FACTOR_CHANGES = {
-    "mfa_activate_totp",
-    "mfa_deactivate_totp",
-    "mfa_add_webauthn",
-    "mfa_edit_webauthn",
-    "mfa_remove_webauthn",
-    "mfa_generate_recovery_codes",
-    RECOVERY_CODES,
-}
-
 # The session has it until the person has seen new recovery codes.
 UNSEEN_CODES = "staff_login.unseen_codes"
 
@@ -93,7 +84,7 @@ class StaffLoginMiddleware:
             return redirect(reverse(step, query=query))
         if page == RECOVERY_CODES:
             session.pop(UNSEEN_CODES, None)
-        if not step and page in FACTOR_CHANGES:
+        if not step and page.startswith("mfa_") and page not in OPEN_FACTOR_PAGES:
             return factors.require_fresh_factor(request)
         return None
 

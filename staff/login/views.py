@@ -6,7 +6,6 @@ from typing import Any
 from allauth.account import views as account
 from allauth.account.forms import SetPasswordForm
 from allauth.mfa.adapter import get_adapter
-from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.views import ActivateTOTPView
 from allauth.mfa.webauthn.views import AddWebAuthnView, RemoveWebAuthnView
 from django.contrib import messages
@@ -66,14 +65,13 @@ def accept_invitation(request: HttpRequest) -> HttpResponse:
 class _EnrolView:
     """Counts enrolment as verification, and leads to the recovery codes where there are new ones."""
 
-    kind: Authenticator.Type
     request: HttpRequest
     did_generate_recovery_codes: bool
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Enrol the factor."""
         response: HttpResponse = super().form_valid(form)  # type: ignore[misc]
-        factors.record(self.request, self.request.user, self.kind.value)
+        factors.record(self.request, self.request.user, "enrolled")
         if self.did_generate_recovery_codes:
             self.request.session[UNSEEN_CODES] = True
         return response
@@ -82,13 +80,9 @@ class _EnrolView:
 class EnrolTOTP(_EnrolView, ActivateTOTPView):  # type: ignore[misc]
     """Enrolment of an authenticator app."""
 
-    kind = Authenticator.Type.TOTP
-
 
 class EnrolPasskey(_EnrolView, AddWebAuthnView):  # type: ignore[misc]
     """Enrolment of a passkey or security key."""
-
-    kind = Authenticator.Type.WEBAUTHN
 
 
 class RemovePasskey(RemoveWebAuthnView):  # type: ignore[misc]
