@@ -6,7 +6,7 @@ from rest_framework import serializers
 from core import formats as uuids
 from partners import request_log
 from partners.api.errors import NotFoundError
-from partners.api.pagination import LimitPagination
+from partners.api.lists import LimitPagination
 from partners.api.request import PartnerRequest
 from partners.api.serializers import DiagnosisSerializer, InstantField
 from partners.models import SandboxRequest

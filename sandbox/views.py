@@ -20,8 +20,8 @@ from partners.api import idempotency, throttling
 from partners.api.base import Handler, PartnerAPIView
 from partners.api.errors import MethodNotAllowedError, NotFoundError, UnavailableError
 from partners.api.idempotency import KeyUse
-from partners.api.lost_response import LostResponse
 from partners.api.request import PartnerRequest
+from partners.api.response import LostResponse
 from partners.authentication import diagnosis, keys, signature_authentication
 from partners.authentication.signature_authentication import AuthenticationFailure, Caller, SignatureRefusedError
 from partners.authentication.signatures import NotUtf8Error

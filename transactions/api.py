@@ -11,8 +11,7 @@ from core.formats import is_uuid
 from core.streaming import TooManyStreamsError
 from partners.api.base import PartnerAPIView
 from partners.api.errors import BadRequestError, InternalError, NotFoundError, UnavailableError
-from partners.api.lists import KeysetList, Page
-from partners.api.pagination import CursorFormat, KeysetPagination
+from partners.api.lists import CursorFormat, KeysetList, KeysetPagination, Page
 from partners.api.request import PartnerRequest
 from transactions.documents.downloads import DocumentError, DocumentProblem, record_download, respond
 from transactions.models import Conversion, Document

@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from core.database import statements
 from core.formats import parse_timestamp
 from partners.api.errors import NAME_LENGTH_IN_ERRORS, BadRequestError
-from partners.api.json import JsonObject, MalformedJsonError, parse_object
+from partners.api.request import JsonObject, parse_object
 from transactions.models import CONVERSION_ID_PATTERN, CURRENCY_PATTERN
 from users.profile.field_rules import external_id
 
@@ -47,9 +47,6 @@ def parse_line(line: bytes) -> JsonObject:
         raise LineError(f"longer than {MAX_LINE_BYTES} bytes")
     try:
         return parse_object(line)
-    except MalformedJsonError as error:
-        place = f"see column {error.column}" if error.column else "nested too deeply"
-        raise LineError(f"{NOT_JSON}: {place}") from None
     except BadRequestError:
         raise LineError(NOT_JSON) from None
 

@@ -15,8 +15,7 @@ from core.database.pipeline import Query
 from events.models import Event
 from partners.api.base import PartnerAPIView
 from partners.api.errors import invalid_parameter
-from partners.api.lists import KeysetList, Page
-from partners.api.pagination import KeysetPagination
+from partners.api.lists import KeysetList, KeysetPagination, Page
 from partners.api.request import PartnerRequest
 
 CURSOR_TOO_OLD = "Older than the events kept: read the users again, then the feed without a cursor."

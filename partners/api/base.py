@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, suppress
 from functools import cached_property
 from typing import Any, ClassVar
 
-import orjson
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, DatabaseError
 from django.http import HttpRequest, HttpResponse
@@ -26,10 +25,9 @@ from core.request_context import request_context
 from partners.api import idempotency
 from partners.api.errors import ApiError, MethodNotAllowedError, NotFoundError
 from partners.api.idempotency import Claim, KeyUse
-from partners.api.json import JsonParser
-from partners.api.pagination import LimitPagination
-from partners.api.request import PartnerRequest
-from partners.api.response import JsonResponse
+from partners.api.lists import LimitPagination
+from partners.api.request import JsonParser, PartnerRequest
+from partners.api.response import JsonResponse, encode
 from partners.api.throttling import PartnerRateThrottle
 from partners.authentication.signature_authentication import SignatureAuthentication
 
@@ -110,7 +108,7 @@ class PartnerAPIView(APIView):
         """Refuse a body of another media type, and a key where none is allowed. Raises ApiError."""
         if self.request.method not in METHODS_WITH_BODY:
             return
-        self.request.require_json()
+        _ = self.request.parser
         if self.idempotency_key_use is KeyUse.REFUSED:
             idempotency.refuse_key(self.request)
 
@@ -170,7 +168,7 @@ class PartnerAPIView(APIView):
 
     def read(self, data: object) -> HttpResponse:
         """The response to a read."""
-        return JsonResponse(200, orjson.dumps(data))
+        return JsonResponse(200, encode(data))
 
     # --- Writes ---
 

@@ -3,16 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import orjson
 import structlog
-from django.http import HttpResponse
 from rest_framework import exceptions
 from rest_framework.settings import api_settings
 
 from core.database import errors
 from core.refusals import RefusedError
 from core.request_context import request_context
-from partners.api.response import JsonResponse
+from partners.api.response import JsonResponse, encode
 from partners.authentication.signature_authentication import REALM, SecretLostError, SignatureRefusedError
 from partners.authentication.signatures import NotUtf8Error
 
@@ -23,8 +21,6 @@ MAX_CAUSE_LENGTH = 300
 NAME_LENGTH_IN_ERRORS = 100
 # DRF's codes that are other ones on the wire.
 _CODES = {"null": "type"}
-MALFORMED_JSON = "The body is not valid JSON in UTF-8."
-CONTENT_ENCODING = "Unsupported Content-Encoding: send the body as it is, without compression."
 
 
 class FieldError(NamedTuple):
@@ -44,14 +40,22 @@ class ApiError(exceptions.APIException):
 
     headers: Mapping[str, str] = {}
     detail: Any
+    # Of a bad_request, and of a sandbox key in force that is unauthorized (contract, section 11).
+    field_errors: Sequence[FieldError] | None = None
+    diagnosis: Mapping[str, str] | None = None
 
     def __init__(self, message: str = "") -> None:
         self.message = self.detail = message or self.default_detail
         Exception.__init__(self, self.message)
 
     def body(self) -> dict[str, object]:
-        """The error object without its requestId."""
-        return {"error": self.code, "message": self.message}
+        """The error object."""
+        body: dict[str, object] = {"error": self.code, "message": self.message}
+        if self.field_errors is not None:
+            body["fieldErrors"] = [one._asdict() for one in self.field_errors]
+        if self.diagnosis is not None:
+            body["diagnosis"] = self.diagnosis
+        return body | {"requestId": request_context.request_id or ""}
 
     def cause(self) -> str | None:
         """What was wrong, for the log: never what a partner sent."""
@@ -59,19 +63,16 @@ class ApiError(exceptions.APIException):
 
 
 class BadRequestError(ApiError):
-    """The body or a parameter is not valid; all failing fields are named at once."""
+    """The body or a parameter is not valid; all failing fields are named at once. status: 405, 413 and 415 too."""
 
     status_code = 400
     code = "bad_request"
     default_detail = "Invalid request: see fieldErrors."
+    field_errors: Sequence[FieldError]
 
-    def __init__(self, message: str = "", field_errors: Sequence[FieldError] = ()) -> None:
+    def __init__(self, message: str = "", field_errors: Sequence[FieldError] = (), *, status: int = 400) -> None:
         super().__init__(message)
-        self.field_errors = field_errors
-
-    def body(self) -> dict[str, object]:
-        """The error object with its fieldErrors."""
-        return super().body() | {"fieldErrors": [f._asdict() for f in self.field_errors]}
+        self.field_errors, self.status_code = field_errors, status
 
     def cause(self) -> str:
         """The code of each field and its name, but of a name that the partner made up; the message without any."""
@@ -88,26 +89,9 @@ def invalid_parameter(field: str, message: str, code: str = "format") -> BadRequ
 class MethodNotAllowedError(BadRequestError):
     """The path does not support this method."""
 
-    status_code = 405
-    default_detail = "Method not allowed: see Allow."
-
     def __init__(self, allowed: str) -> None:
-        super().__init__()
+        super().__init__("Method not allowed: see Allow.", status=405)
         self.headers = {"Allow": allowed}
-
-
-class BodyTooLargeError(BadRequestError):
-    """The body is larger than 64 KiB."""
-
-    status_code = 413
-    default_detail = "The body is larger than 65536 bytes."
-
-
-class UnsupportedMediaTypeError(BadRequestError):
-    """The body is declared as encoded, or not as JSON in UTF-8."""
-
-    status_code = 415
-    default_detail = "Unsupported media type: send application/json, in UTF-8."
 
 
 class UnauthorizedError(ApiError):
@@ -118,22 +102,12 @@ class UnauthorizedError(ApiError):
     default_detail = "Invalid API key or signature."
     headers: Mapping[str, str] = {"WWW-Authenticate": REALM}
 
-    def __init__(self, message: str = "", diagnosis: Mapping[str, str] | None = None) -> None:
-        """diagnosis: of a sandbox key in force (contract, section 11)."""
-        super().__init__(message)
-        self.diagnosis = diagnosis
-
-    def body(self) -> dict[str, object]:
-        """The error object with its diagnosis, if any."""
-        return super().body() | ({} if self.diagnosis is None else {"diagnosis": self.diagnosis})
-
 
 class NotFoundError(ApiError):
     """The path does not exist, or the partner has no such user, webhook or the like."""
 
     status_code = 404
     code = "not_found"
-    default_detail = "Not found."
 
     def cause(self) -> str:
         """The message, which says what was not found."""
@@ -180,35 +154,30 @@ class UnavailableError(ApiError):
     headers: Mapping[str, str] = {"Retry-After": "2"}
 
 
-def exception_handler(exception: Exception, context: Mapping[str, Any]) -> HttpResponse:
+def exception_handler(exception: Exception, _context: object) -> JsonResponse:
     """DRF's EXCEPTION_HANDLER: the response to any exception. An unexpected one is logged, and not disclosed."""
     error = _api_error(exception)
     is_expected = isinstance(exception, (ApiError, SecretLostError))
     if not is_expected and error.status_code >= InternalError.status_code:
         log.error("request failed", status=error.status_code, sqlstate=errors.sqlstate(exception), exc_info=exception)
     request_context.refusal = error.cause()
-    body = error.body() | {"requestId": getattr(context["request"], "request_id", "")}
-    return JsonResponse(error.status_code, orjson.dumps(body), error.headers)
+    return JsonResponse(error.status_code, encode(error.body()), error.headers)
 
 
 def field_errors(detail: Any, path: str = "") -> Iterator[FieldError]:
     """The errors of a serializer, by the name of their field in the body, such as items[0].from.amount."""
-    if isinstance(detail, Mapping):
-        for name, found in detail.items():
-            if isinstance(name, int):
-                below = f"{path}[{name}]"
-            elif name == api_settings.NON_FIELD_ERRORS_KEY:
-                below = path
-            else:
-                below = f"{path}.{printable(name)}" if path else printable(name)
-            yield from field_errors(found, below)
-    else:
+    if not isinstance(detail, Mapping):
         yield from (FieldError(path, one, _CODES.get(one.code, one.code)) for one in detail)
-
-
-def printable(name: str) -> str:
-    """A partner's name of a field, cut, and without lone surrogates, which UTF-8 cannot encode."""
-    return name[:NAME_LENGTH_IN_ERRORS].encode(errors="replace").decode()
+        return
+    for name, found in detail.items():
+        below = path
+        if isinstance(name, int):
+            below = f"{path}[{name}]"
+        elif name != api_settings.NON_FIELD_ERRORS_KEY:
+            # A partner's name is cut, and has no lone surrogates, which UTF-8 cannot encode.
+            shown = name[:NAME_LENGTH_IN_ERRORS].encode(errors="replace").decode()
+            below = f"{path}.{shown}" if path else shown
+        yield from field_errors(found, below)
 
 
 def _api_error(exception: Exception) -> ApiError:  # noqa: PLR0911 - one for each exception
@@ -224,7 +193,9 @@ def _api_error(exception: Exception) -> ApiError:  # noqa: PLR0911 - one for eac
         case NotUtf8Error():
             return BadRequestError(str(exception))
         case SignatureRefusedError():
-            return UnauthorizedError(exception.message, exception.diagnosis)
+            error = UnauthorizedError(exception.message)
+            error.diagnosis = exception.diagnosis
+            return error
     is_read_only = errors.sqlstate(exception) == errors.READ_ONLY
     is_unavailable = isinstance(exception, SecretLostError) or errors.is_unreachable(exception) or is_read_only
     return UnavailableError() if is_unavailable else InternalError()

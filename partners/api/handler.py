@@ -16,14 +16,15 @@ from typing import Any
 import structlog
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
+from django.core.servers.basehttp import ServerHandler
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, connection, reset_queries
 from django.http.response import HttpResponseBase
 
 from core.streaming import LimitedStreamingResponse
-from partners.api.json import MAX_BODY_BYTES
-from partners.api.lost_response import LostResponse, broken_off
 from partners.api.middleware import is_api_path
+from partners.api.request import MAX_BODY_BYTES
+from partners.api.response import LostResponse
 
 log = structlog.get_logger("partners.api.handler")
 
@@ -115,7 +116,11 @@ class ServiceHandler(WSGIHandler):
         """
         response = super().__call__(environ, start_response)
         if isinstance(response, LostResponse):
-            return broken_off(response, start_response)
+            server = getattr(start_response, "__self__", None)
+            if isinstance(server, ServerHandler):
+                # wsgiref, Django's development server, would wait for the client's next request.
+                server.request_handler.close_connection = True  # type: ignore[attr-defined] # set by Django's handler
+            return response
         is_streamed = getattr(response, "streaming", False)  # wsgiref wraps files
         if is_streamed and (isinstance(response, LimitedStreamingResponse) or is_api_path(environ["PATH_INFO"])):
             return response

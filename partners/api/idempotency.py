@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 from typing import NamedTuple
 
-import orjson
 from django.db import transaction
 from rest_framework.exceptions import APIException
 
@@ -23,7 +22,7 @@ from core.database.pipeline import Query, T
 from core.formats import is_uuid
 from partners.api.errors import invalid_parameter
 from partners.api.request import PartnerRequest
-from partners.api.response import JsonResponse
+from partners.api.response import JsonResponse, encode
 from partners.authentication.signature_authentication import AuthenticationFailure, unauthorized
 
 HEADER = "Idempotency-Key"
@@ -136,7 +135,7 @@ class Claim:
 
     def respond(self, status: int, data: object, *, location: str | None = None) -> None:
         """Make the response to the write, which is stored with its effect. location: the header's value."""
-        body = orjson.dumps(data)
+        body = encode(data)
         self.response = JsonResponse(status, body, {"Location": location} if location else {})
         if self._key is not None:
             request = self._request

@@ -1,20 +1,32 @@
-"""The keyset query of every list of the API: contract, sections 6 and 10.
+"""The parameters and the keyset query of every list of the API: contract, sections 6 and 10.
 
 PostgreSQL writes a page's items (core/database/schema.py) in one row: Python would take four times as long to read and
 show the rows. The cost of a page does not grow with its depth.
 """
 
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
+import orjson
+from django.http import HttpResponse
+
 from core.database.pipeline import Query
 from core.database.schema import wire_time
+from partners.api.errors import BadRequestError, FieldError, invalid_parameter
+from partners.api.response import JsonResponse, encode
 
 DEFAULT_LIMIT = 25
 MAX_LIMIT = 100
+NOT_A_CURSOR = "Must be a nextCursor of this list, sent back unchanged; leave it out for the first page."
+
+_WHOLE_NUMBER = re.compile(r"-?[0-9]+", re.ASCII)
+_LIMIT = re.compile(r"0*([0-9]{1,3})")
 
 # Before all rows, as the first column of a key: the newest are first by a time, the oldest by a number.
 _BEGINNINGS = {"timestamptz": "infinity", "bigint": -1, "uuid": UUID(int=0)}
@@ -61,18 +73,20 @@ class KeysetList:
         owner: the values of its query. start: a position.
         """
         after = start or [_BEGINNINGS[kind] for kind in self.key.values()]
-        return Query(self._statement, (*after, limit, *owner), _page)
+        return Query(self._statement, (*after, limit, *owner), lambda row: Page._make((*row[:4], row[4:])))
 
     @cached_property
     def _statement(self) -> str:
         columns, starts = ", ".join(self.key), ", ".join(f"owner.start_{column}" for column in self.key)
         last = (f"(array_agg({column}))[LEAST(count(*), owner.size)] AS {column}" for column in self.key)
+        shown = {"timestamptz": wire_time("page.{0}"), "uuid": "page.{0}::text", "bigint": "page.{0}"}
         after, direction = (">", "ASC") if self.is_oldest_first else ("<", "DESC")
         own_row = f"EXISTS (SELECT FROM {self.table} WHERE {self.of_owner} AND ({columns}) = ({starts}))"
         # PostgreSQL uses a generic plan only if known values would not make a custom one look cheaper: OFFSET 0 hides
         # them from the planner, and the inner limit is a constant.
         return f"""
-            SELECT page.items, page.has_more, {self.has_start or own_row}, {self.shows}, {_last(self.key)}
+            SELECT page.items, page.has_more, {self.has_start or own_row}, {self.shows},
+                   {", ".join(shown[kind].format(column) for column, kind in self.key.items())}
               FROM (SELECT {", ".join(f"%s::{kind} AS start_{column}" for column, kind in self.key.items())},
                            %s::integer AS size, owner.* FROM ({self.owner}) AS owner OFFSET 0) AS owner
              CROSS JOIN LATERAL (
@@ -87,11 +101,103 @@ class KeysetList:
         """
 
 
-def _page(row: Sequence[Any]) -> Page:
-    items, has_more, has_start, owner, *last = row
-    return Page(items, has_more, has_start, owner, tuple(last))
+class LimitPagination:
+    """The first rows of a list without further pages, by `limit`.
+
+    Not DRF's BasePagination: the view's query begins where the page does, so there is no queryset to take a page of.
+    """
+
+    limit = DEFAULT_LIMIT
+
+    def __init__(self, parameters: Mapping[str, Sequence[str]]) -> None:
+        """parameters: of the URL's query. errors: what is wrong with them."""
+        self.errors = self.read(parameters)
+
+    def require_valid(self) -> None:
+        """Raise BadRequestError for parameters that are not valid."""
+        if self.errors:
+            raise BadRequestError(field_errors=self.errors)
+
+    def read(self, parameters: Mapping[str, Sequence[str]]) -> list[FieldError]:
+        """Read the query parameters; returns their errors."""
+        if "limit" not in parameters:
+            return []
+        text = single(parameters["limit"])
+        match = _LIMIT.fullmatch(text)
+        self.limit = int(match[1]) if match else 0
+        if 1 <= self.limit <= MAX_LIMIT:
+            return []
+        code = code_of(parameters["limit"], "range" if _WHOLE_NUMBER.fullmatch(text) else "format")
+        return [FieldError("limit", f"Must be a whole number from 1 to {MAX_LIMIT}.", code)]
 
 
-def _last(key: Mapping[str, str]) -> str:
-    shown = {"timestamptz": wire_time("page.{0}"), "uuid": "page.{0}::text", "bigint": "page.{0}"}
-    return ", ".join(shown[kind].format(column) for column, kind in key.items())
+class KeysetPagination(LimitPagination, ABC):
+    """A page of a list, by `cursor` and `limit`. start: the position that the cursor names; None without one."""
+
+    start: tuple[Any, ...] | None = None
+
+    @abstractmethod
+    def parse(self, cursor: str) -> tuple[Any, ...] | None:
+        """The position that a cursor names; None if it is malformed."""
+
+    @abstractmethod
+    def cursor_of(self, position: Sequence[Any]) -> str:
+        """The cursor that names a position."""
+
+    def read(self, parameters: Mapping[str, Sequence[str]]) -> list[FieldError]:
+        """Read the query parameters; returns their errors."""
+        errors = []
+        if "cursor" in parameters:
+            self.start = self.parse(single(parameters["cursor"]))
+            if self.start is None:
+                errors.append(FieldError("cursor", NOT_A_CURSOR, code_of(parameters["cursor"], "format")))
+        return errors + super().read(parameters)
+
+    def get_paginated_response(self, page: Page, head: Mapping[str, object] = {}) -> HttpResponse:
+        """The response with a page. head: fields before it, such as the user's. Raises BadRequestError."""
+        if self.start is not None and not page.has_start:
+            raise invalid_parameter("cursor", NOT_A_CURSOR)
+        body = {**head, **self.next_of(page), "items": self.items_of(page)}
+        return JsonResponse(200, encode(body))
+
+    def items_of(self, page: Page) -> object:
+        """The items as orjson takes them."""
+        return orjson.Fragment(page.items)
+
+    def next_of(self, page: Page) -> Mapping[str, object]:
+        """The fields that say where the list goes on."""
+        return {"nextCursor": self.cursor_of(page.last) if page.has_more else None}
+
+
+class CursorFormat:
+    """Cursors of a createdAt with further digits of its fraction, a number: themselves valid RFC 3339 date-times."""
+
+    def __init__(self, digits: int) -> None:
+        """digits: of the number."""
+        self._digits = digits
+        self.pattern = rf"^\d{{4}}-\d{{2}}-\d{{2}}T\d{{2}}:\d{{2}}:\d{{2}}\.\d{{{6 + digits}}}Z$"
+        self._pattern = re.compile(rf"(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{{6}})(\d{{{digits}}})Z", re.ASCII)
+
+    def parse(self, cursor: str) -> tuple[str, int] | None:
+        """The createdAt (RFC 3339, UTC, six fraction digits) and the number; None if the cursor is malformed."""
+        if (match := self._pattern.fullmatch(cursor)) is None:
+            return None
+        try:
+            datetime.fromisoformat(match[1])
+        except ValueError:
+            return None
+        return f"{match[1]}Z", int(match[2])
+
+    def write(self, created_at: str, number: int) -> str:
+        """The cursor of these."""
+        return f"{created_at[:-1]}{number:0{self._digits}d}Z"
+
+
+def single(values: Sequence[str]) -> str:
+    """The value of a parameter that was sent once, otherwise nothing."""
+    return values[0] if len(values) == 1 else ""
+
+
+def code_of(values: Sequence[str], code: str) -> str:
+    """The code of a parameter's error: `duplicate` if it was sent several times."""
+    return code if len(values) == 1 else "duplicate"

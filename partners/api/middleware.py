@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import orjson
 import structlog
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -17,7 +16,7 @@ from django.utils import translation
 
 from core.request_context import request_context
 from partners.api.errors import InternalError
-from partners.api.response import JsonResponse
+from partners.api.response import JsonResponse, encode
 from partners.models import KEY_PREFIXES, SECRET_PREFIXES, Mode
 from partners.monitoring import metrics
 
@@ -114,8 +113,7 @@ class ApiMiddleware:
             # Django's response would be a page.
             with suppress(Exception):
                 log.exception("request failed outside its view", status=InternalError.status_code)
-            body = InternalError().body() | {"requestId": getattr(request, "request_id", "")}
-            return JsonResponse(InternalError.status_code, orjson.dumps(body))
+            return JsonResponse(InternalError.status_code, encode(InternalError().body()))
         return response
 
 

@@ -1,16 +1,21 @@
-"""Django's response with JSON, made quickly.
+"""Responses of the API: Django's with JSON, made quickly, and one that breaks the connection.
 
 HttpResponse determines a charset and checks and converts each header and its content: a tenth of a request's cost.
 The underscored names are Django's (docs/dependencies.md).
 """
 
 from collections.abc import Mapping, ValuesView
+from functools import partial
 from http.cookies import SimpleCookie
 
-from django.http import BadHeaderError, HttpResponse
+import orjson
+from django.http import BadHeaderError, HttpResponse, StreamingHttpResponse
 from django.http.response import ResponseHeaders
 
-JSON = "application/json"
+from core.formats import format_timestamp
+
+# JSON as bytes, with date-times as the contract has them (section 6).
+encode = partial(orjson.dumps, default=format_timestamp, option=orjson.OPT_PASSTHROUGH_DATETIME)
 
 
 class PlainHeaders(ResponseHeaders):
@@ -35,10 +40,24 @@ class JsonResponse(HttpResponse):
     def __init__(self, status: int, body: bytes, headers: Mapping[str, str] = {}) -> None:
         """headers: in addition to Content-Type and Content-Length, without which servers would send chunks."""
         # These lines replace HttpResponse.__init__.
-        self.headers = PlainHeaders({"Content-Type": JSON, "Content-Length": str(len(body)), **headers})
+        self.headers = PlainHeaders({"Content-Type": "application/json", "Content-Length": str(len(body)), **headers})
         self.status_code = status
         self.cookies = SimpleCookie()
         self.closed = False
         self._container = [body]
         self._charset = self._reason_phrase = self._handler_class = None
         self._resource_closers: list[object] = []
+
+
+class LostResponse(StreamingHttpResponse):
+    """A response that breaks the connection (contract, section 11): it announces a byte more than it sends.
+
+    The server then closes the connection, and a proxy in front the client's: no client takes it for a whole response.
+    It is no failure of the service, and so granian writes no line in a log.
+    """
+
+    def __init__(self) -> None:
+        # More pieces than the server keeps in memory (hyper's queue has 16): the head is sent before the body ends
+        # early. A proxy that got no head would send a whole response of its own.
+        pieces = [b" "] * 64
+        super().__init__(iter(pieces), status=502, headers={"Content-Length": str(len(pieces) + 1)})

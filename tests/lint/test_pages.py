@@ -11,8 +11,8 @@ from docs_site.conf import changelog, example_files
 from docs_site.reference import description
 from events.management.commands.purge_expired import EVENTS_KEPT
 from partners.api import errors, idempotency
-from partners.api.json import MAX_BODY_BYTES
 from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT
+from partners.api.request import MAX_BODY_BYTES
 from partners.models import KEY_PREFIXES, SECRET_PREFIXES
 from sandbox.faults import SLOW_SECONDS, Fault
 from tests.docs_site.site import PAGES, PAGES_OF_MARKDOWN, page, text

@@ -14,8 +14,7 @@ from core.database.statements import Row
 from core.formats import is_uuid
 from partners.api.base import PartnerAPIView
 from partners.api.errors import BadRequestError, ConflictError, FieldError, NotFoundError
-from partners.api.lists import KeysetList, Page
-from partners.api.pagination import CursorFormat, KeysetPagination, code_of, single
+from partners.api.lists import CursorFormat, KeysetList, KeysetPagination, Page, code_of, single
 from partners.api.request import PartnerRequest
 from partners.authentication.signatures import canonical_path
 from users import queries, requirements

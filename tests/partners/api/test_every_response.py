@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from events.webhooks import addresses, delivering, endpoints
-from partners.api.json import MAX_BODY_BYTES
+from partners.api.request import MAX_BODY_BYTES
 from partners.authentication import keys
 from tests import factories
 from tests.support import drift

@@ -210,7 +210,10 @@ def test_a_limit_holds_across_processes(
     statuses = []
     for _ in range(3):
         throttling._counter.cache_clear()  # as another process would begin
-        statuses.append(api.get("/v1/ping").status)
+        response = api.get("/v1/ping")
+        statuses.append(response.status)
+        # Redis rounds.
+        assert counts(response)[1] <= 60
     assert statuses == [200, 200, 429]
 
 

@@ -94,8 +94,8 @@ def test_other_content_under_a_known_conversion_id_is_rejected(
         (b"[]", "not a JSON object"),
         (b"null", "not a JSON object"),
         (b"\xff{}", "not a JSON object"),
-        (b"[" * 60_000, "not a JSON object in UTF-8: nested too deeply"),
-        (b'{"rate": NaN}', "not a JSON object in UTF-8: see column 10"),
+        (b"[" * 60_000, "not a JSON object in UTF-8"),
+        (b'{"rate": NaN}', "not a JSON object in UTF-8"),
         (b'"' + b"x" * 200_000 + b'"', "longer than 65536 bytes"),
         (b" " * 65_536 + b"{", "longer than 65536 bytes"),
         (b'{"partner": "a\x00b"}', "not a JSON object"),
@@ -217,7 +217,7 @@ def test_rejected_lines_are_written_unchanged_below_their_reasons(tmp_path: Path
         json.dumps(stranger),
         "# Rejected, line 3: rate: Must be more than zero.",
         json.dumps(zero),
-        "# Rejected, line 4: not a JSON object in UTF-8: see column 1",
+        "# Rejected, line 4: not a JSON object in UTF-8",
         "garbage",
     ]
 
@@ -230,7 +230,7 @@ def test_rejected_lines_are_corrected_and_imported_as_they_are(
     rejects.write_text(rejects.read_text().replace('"rate": "0"', '"rate": "0.7"'))
     result = Result(rejects, "--rejects", str(again))
     assert (result.counts, len(result.errors)) == ((1, 0, 1), 1)
-    assert again.read_text() == "# Rejected, line 4: not a JSON object in UTF-8: see column 1\ngarbage\n"
+    assert again.read_text() == "# Rejected, line 4: not a JSON object in UTF-8\ngarbage\n"
     assert stored(committed_partner) == {"cv-1", "cv-2"}
 
 

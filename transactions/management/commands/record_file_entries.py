@@ -9,7 +9,7 @@ from rest_framework.exceptions import ValidationError
 from core.database import statements
 from core.management.arguments import DRY_RUN
 from partners.api.errors import field_errors
-from partners.api.json import JsonObject
+from partners.api.request import JsonObject
 from transactions.imports import UNKNOWN_USER, parse_line, slug, values_of
 from transactions.management import FILE, REJECTS, LinesCommand
 from users.file.entries import KINDS, lock_users, new_entry, record_changes
