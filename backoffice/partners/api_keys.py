@@ -1,6 +1,5 @@
 """API keys: columns and admin. Digest and secret are on no page; a new secret is shown once, where it is issued."""
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -8,72 +7,40 @@ from django import forms
 from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import ValidationError
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.text import format_lazy
-from django.utils.translation import gettext, ngettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.enums import ActionVariant
 
 from backoffice.actions import Act, RowAction, issuing_action, show_once
-from backoffice.lists.cells import badge, moment
+from backoffice.lists.cells import badge, labelled, moment
 from backoffice.lists.pages import ReadOnlyAdmin
-from core.models import AuditEntry
 from partners.authentication import keys
 from partners.authentication.keys import IssuedKey
 from partners.authentication.signature_authentication import visible_prefix
-from partners.models import ApiKey
+from partners.models import ApiKey, Partner
 
 MAY_ISSUE = "partners.add_apikey"
-MAX_OVERLAP_HOURS = keys.MAX_OVERLAP // timedelta(hours=1)
-# A key should be rotated by then: by now too many people and backups have had it.
-MAX_AGE = timedelta(days=180)
-TOO_OLD = _("over 180 days")
+MAX_OVERLAP_HOURS = 7 * 24
 EXPIRES_SOON = timedelta(days=14)
-
-
-def load_revokers(keys: Sequence[ApiKey]) -> None:
-    """Attach who revoked those of these keys that are, as the audit log says, in one statement."""
-    revoked = {key.prefix: key for key in keys if key.revoked_at is not None}
-    for key in revoked.values():
-        key.revoked_by = "–"  # type: ignore[attr-defined]  # for the column
-    entries = AuditEntry.objects.filter(object__in=revoked, detail__changes__has_key="revoked_at")
-    for name, actor in entries.values_list("object", "actor") if revoked else ():
-        revoked[name].revoked_by = actor or "–"  # type: ignore[attr-defined]
-
-
-def _revoker(key: Any) -> str:
-    """Who revoked a key; those of a list are loaded at once."""
-    if not hasattr(key, "revoked_by"):
-        load_revokers([key])
-    return str(key.revoked_by)
 
 
 @admin.display(description=_("state"))
 def state(key: ApiKey) -> Any:
-    """Whether requests with this key are accepted; of a revoked one when and by whom."""
+    """Whether requests with this key are accepted; of a revoked one, when that ended."""
     if key.revoked_at is not None:
-        cell = '{} <span class="bo-quiet bo-below-name">{} · {}</span>'
-        return format_html(cell, badge(_("revoked"), "off"), moment(key.revoked_at), _revoker(key))
+        cell = '{} <span class="bo-quiet bo-below-name">{}</span>'
+        return format_html(cell, badge(_("revoked"), "off"), moment(key.revoked_at))
     if not key.is_in_force:
         return badge(_("expired"), "off")
-    return (
-        badge(pgettext_lazy("API key", "active"), "good")
-        if key.partner.enabled
-        else badge(_("partner disabled"), "off")
-    )
-
-
-@admin.display(description=_("age"))
-def age(key: ApiKey) -> Any:
-    """The age of the key, with a warning where it should have been rotated."""
-    days = (timezone.now() - key.created_at).days
-    text = ngettext("%(days)d day", "%(days)d days", days) % {"days": days} if days else _("today")
-    is_old = key.is_in_force and timezone.now() - key.created_at > MAX_AGE
-    return format_html("{} {}", text, badge(TOO_OLD, "warning")) if is_old else text
+    if not key.partner.enabled:
+        return badge(_("partner disabled"), "off")
+    return badge(pgettext_lazy("API key", "active"), "good")
 
 
 @admin.display(description=_("expires at"))
@@ -84,16 +51,6 @@ def expiry(key: ApiKey) -> Any:
     text = moment(key.expires_at)
     is_soon = key.is_in_force and key.expires_at - timezone.now() < EXPIRES_SOON
     return format_html("{} {}", text, badge(_("soon"), "warning")) if is_soon else text
-
-
-@admin.display(description=_("keys in force"))
-def keys_in_force(partner: Any) -> Any:
-    """The number of keys in force, with a warning where one of them is old."""
-    if not partner.keys_in_force:
-        return badge(_("none"), "off")
-    if timezone.now() - partner.oldest_key > MAX_AGE:
-        return format_html("{} {}", partner.keys_in_force, badge(TOO_OLD, "warning"))
-    return partner.keys_in_force
 
 
 class IssueForm(forms.Form):
@@ -119,22 +76,16 @@ class IssueForm(forms.Form):
         return value
 
 
-class RotateForm(forms.Form):
-    """How long the old key stays in force."""
+class OverlapForm(forms.Form):
+    """How long the secret that is rotated stays in force."""
 
     overlap_hours = forms.IntegerField(
         label=_("Overlap in hours"),
         min_value=0,
         max_value=MAX_OVERLAP_HOURS,
         initial=24,
-        help_text=_("For so long both keys are accepted; then the old one is refused."),
+        help_text=_("For so long both are in force. 0: the old one ends at once."),
     )
-
-
-class RevokeForm(forms.Form):
-    """A confirmation."""
-
-    confirmed = forms.BooleanField(label=_("Yes, refuse this key from the next request on"))
 
 
 @admin.register(ApiKey)
@@ -142,20 +93,17 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     """Keys by their visible prefix."""
 
     audited_by = "prefix"
-    list_display = ("prefix", "label", "partner", "mode", state, age, "last_used_at", expiry)
+    list_display = ("prefix", "label", "partner", "mode", state, "created_at", "last_used_at", expiry)
     list_filter = (("partner", RelatedDropdownFilter),)
     search_fields = ("prefix",)
     search_help_text = _("A key's visible prefix.")
     ordering = ("-id",)
-    fields = ("prefix", "label", "partner", "mode", state, age, "created_at", "last_used_at", expiry)  # type: ignore[assignment]
+    fields = ("prefix", "label", "partner", "mode", state, "created_at", "last_used_at", expiry)  # type: ignore[assignment]
     actions_detail = ("rotate", "revoke")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
         """Keys without digest and secret, which stay in the database."""
         return super().get_queryset(request).select_related("partner").defer("digest", "encrypted_secret")
-
-    def prepare_rows(self, request: HttpRequest, rows: list[ApiKey]) -> None:
-        load_revokers(rows)
 
     def matching(self, request: HttpRequest, term: str) -> Q:
         """By the prefix, also of a whole key."""
@@ -171,7 +119,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         heading=_("Rotate the API key"),
         button=_("Issue its successor"),
         note=_("A new key and secret, shown once, on the next page. This one expires when the overlap ends."),
-        form_class=RotateForm,
+        form_class=OverlapForm,
         icon="autorenew",
         variant=ActionVariant.PRIMARY,
         is_possible=lambda key: key.is_in_force,
@@ -185,7 +133,6 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         permission="partners.change_apikey",
         heading=_("Revoke the API key"),
         note=_("This cannot be undone."),
-        form_class=RevokeForm,
         icon="block",
         variant=ActionVariant.DANGER,
         is_possible=lambda key: key.revoked_at is None,
@@ -198,18 +145,21 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 def show_key(act: Act, issued: IssuedKey) -> HttpResponse:
     """The page with a new key and its secret."""
     key = issued.record
+    facts = ((_("Label"), key.label), (_("Expires"), key.expires_at or _("never")))
+    secrets = (("api-key", _("API key"), issued.api_key), ("secret", _("Secret"), issued.secret))
+    return show_secrets(act, key, key.partner, _("New API key"), facts, secrets)
+
+
+def show_secrets(act: Act, row: Model, partner: Partner, title: Any, facts: Any, secrets: Any) -> HttpResponse:
+    """The page with new secrets of a partner, as `show_once` has it."""
     return show_once(
         act,
-        key,
-        title=_("New API key"),
-        heading=gettext("A new key of %(partner)s") % {"partner": key.partner},
-        warning=_("Copy both now: they are shown this once and cannot be read back."),
-        facts=(
-            (_("Partner"), f"{key.partner.name} ({key.partner})"),
-            (_("Label"), key.label),
-            (_("Expires"), key.expires_at or _("never")),
-        ),
-        secrets=(("api-key", _("API key"), issued.api_key), ("secret", _("Secret"), issued.secret)),
-        hint=_("Give them to the partner by a way that only the partner reads. Never by email or chat in the clear."),
-        button=_("I have copied them"),
+        row,
+        title=title,
+        heading=labelled(title, partner),
+        warning=_("Copy the secret now: it is shown this once and cannot be read back."),
+        facts=((_("Partner"), f"{partner.name} ({partner})"), *facts),
+        secrets=secrets,
+        hint=_("Give it to the partner by a way that only the partner reads. Never by email or chat in the clear."),
+        button=_("I have copied it"),
     )

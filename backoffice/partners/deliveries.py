@@ -1,13 +1,10 @@
 """Deliveries to webhooks: their columns and the admin, with the attempts of each and a retry."""
 
-import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib import admin, messages
-from django.db.models import Q
+from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -17,7 +14,7 @@ from unfold.enums import ActionVariant
 from backoffice.actions import Act, RowAction
 from backoffice.lists.cells import badge, moment
 from backoffice.lists.filters import ChoiceFilter, ValueFilter
-from backoffice.lists.pages import ReadOnlyAdmin, Table, link
+from backoffice.lists.pages import ReadOnlyAdmin, Table
 from core.refusals import RefusedError
 from events.models import DeliveryState, EventType, WebhookDelivery
 from events.webhooks import deliveries
@@ -49,18 +46,6 @@ _ERRORS: dict[str, Any] = {
 }
 
 
-@admin.display(description=_("webhook"))
-def endpoint_link(delivery: WebhookDelivery) -> str:
-    """A link to the webhook's page, by its host."""
-    return link(delivery.endpoint, delivery.endpoint)
-
-
-@admin.display(description=_("partner"))
-def partner_of(delivery: WebhookDelivery) -> str:
-    """The webhook's partner."""
-    return str(delivery.endpoint.partner)
-
-
 @admin.display(description=_("state"))
 def delivery_state(delivery: WebhookDelivery) -> str:
     """The state as a badge."""
@@ -87,25 +72,11 @@ def result(attempt: Mapping[str, Any]) -> Any:
     return _ERRORS.get(code, code)
 
 
-def attempt_row(attempt: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The time, result and duration of an attempt."""
-    at = attempt["at"]
-    with suppress(ValueError, OverflowError):
-        at = moment(datetime.fromisoformat(at))
-    return at, result(attempt), f"{attempt['milliseconds']} ms"
-
-
 class WebhookFilter(ValueFilter):
     """By webhookId."""
 
-    title, parameter_name = _("webhookId"), "webhook"
+    title, parameter_name = _("webhookId"), "endpoint"
     is_indexed = True
-
-    def matching(self, request: HttpRequest, value: str) -> Q:
-        try:
-            return Q(endpoint=uuid.UUID(value))
-        except ValueError:
-            return Q(pk__in=())
 
 
 class StateFilter(ChoiceFilter):
@@ -122,25 +93,20 @@ class TypeFilter(ChoiceFilter):
     options = tuple((one, one) for one in (*EventType.values, deliveries.TEST_TYPE))
 
 
-def _may_retry(delivery: WebhookDelivery) -> bool:
-    """Whether the event may be sent again; a test is sent once."""
-    is_waiting = delivery.next_attempt_at is not None and delivery.next_attempt_at > timezone.now()
-    may_be = delivery.state == DeliveryState.FAILED or (delivery.state == DeliveryState.PENDING and is_waiting)
-    return delivery.event_id is not None and may_be and delivery.endpoint.is_active
-
-
 @admin.register(WebhookDelivery)
 class WebhookDeliveryAdmin(ReadOnlyAdmin):
     """Deliveries, the newest first."""
 
     list_display = (
-        *("created_at", endpoint_link, partner_of, "type", delivery_state),
+        *("created_at", "endpoint", "endpoint__partner", "type", delivery_state),
         *("attempt_count", latest_result, next_attempt),
     )
     list_filter = (StateFilter, TypeFilter, WebhookFilter, ("endpoint__partner", RelatedDropdownFilter))
     list_select_related = ("endpoint__partner",)
     ordering = ("-id",)
-    fields = ("event_uuid", "type", endpoint_link, partner_of, "created_at")  # type: ignore[assignment]
+    fields = (  # type: ignore[assignment]
+        *("event_uuid", "type", "endpoint", "created_at", delivery_state, "attempt_count", next_attempt, "ended_at"),
+    )
     actions_detail = ("retry",)
     change_form_template = "admin/events/webhookdelivery/change_form.html"
     order_note = _("newest first")
@@ -151,20 +117,18 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         yield Table(
             _("Attempts"),
             (_("time"), _("result"), _("duration")),
-            [attempt_row(one) for one in reversed(obj.attempts)],
+            [
+                (moment(datetime.fromisoformat(one["at"])), result(one), f"{one['milliseconds']} ms")
+                for one in reversed(obj.attempts)
+            ],
             empty=_("None yet."),
         )
 
     def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
         """The page; `is_awaited` while an attempt is about to be made."""
         delivery: WebhookDelivery = kwargs["obj"]
-        context["delivery"], context["state"] = delivery, delivery_state(delivery)
-        context["next_attempt"] = next_attempt(delivery)
-        context["is_awaited"] = (
-            delivery.state == DeliveryState.PENDING
-            and delivery.next_attempt_at is not None
-            and abs(delivery.next_attempt_at - timezone.now()) < AWAITED
-        )
+        due = delivery.next_attempt_at if delivery.state == DeliveryState.PENDING else None
+        context["is_awaited"] = due is not None and abs(due - timezone.now()) < AWAITED
         return super().render_change_form(request, context, *args, **kwargs)
 
     @RowAction(
@@ -174,13 +138,11 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         note=_("The event is sent again now, with the same webhook-id."),
         icon="replay",
         variant=ActionVariant.PRIMARY,
-        is_possible=_may_retry,
+        is_possible=lambda delivery: (
+            delivery.event_id is not None and delivery.state in {DeliveryState.FAILED, DeliveryState.PENDING}
+        ),
     )
     def retry(self, act: Act) -> HttpResponse:
-        try:
-            count = deliveries.retry(endpoint=act.row.endpoint, delivery=act.row)
-        except RefusedError:
-            count = 0
-        if not count:
-            messages.warning(act.request, _("The delivery cannot be attempted again."))
+        if not deliveries.retry(endpoint=act.row.endpoint, delivery=act.row):
+            raise RefusedError(_("The delivery cannot be attempted again."))
         return self.redirect_to(act.row)

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import admin
-from django.db.models import Count, Min, Model, Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
@@ -16,16 +16,7 @@ from unfold.enums import ActionVariant
 from backoffice.actions import Act, issuing_action
 from backoffice.lists.cells import badge, moment
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows, link
-from backoffice.partners.api_keys import (
-    MAY_ISSUE,
-    IssueForm,
-    age,
-    expiry,
-    keys_in_force,
-    load_revokers,
-    show_key,
-    state,
-)
+from backoffice.partners.api_keys import MAY_ISSUE, IssueForm, expiry, show_key, state
 from backoffice.partners.webhooks import WebhookForm, secrets_of_partner, show_webhook_secret, table_of
 from events.webhooks import endpoints
 from partners import request_log
@@ -41,7 +32,7 @@ class PartnerAdmin(ReadOnlyAdmin):
     """Partners; the slug cannot be changed."""
 
     audited_by = "slug"
-    list_display = ("slug", "name", "mode", "enabled", keys_in_force, "limit", "created_at")
+    list_display = ("slug", "name", "mode", "enabled", "keys_in_force", "limit", "created_at")
     list_filter = ("mode", "enabled")
     search_fields = ("slug", "name")
     ordering = ("slug",)
@@ -52,28 +43,17 @@ class PartnerAdmin(ReadOnlyAdmin):
     actions_detail = ("issue", "add_webhook")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Partner]:
-        """Partners with the number of their keys in force, and the creation of the oldest of these."""
-        condition = in_force("api_keys__")
+        """Partners with the number of their keys in force."""
         partners: QuerySet[Partner] = super().get_queryset(request)
-        return partners.annotate(
-            keys_in_force=Count("api_keys", filter=condition), oldest_key=Min("api_keys__created_at", filter=condition)
-        )
+        return partners.annotate(active_keys=Count("api_keys", filter=in_force("api_keys__")))
+
+    @admin.display(description=_("keys in force"))
+    def keys_in_force(self, partner: Any) -> Any:
+        return partner.active_keys or badge(_("none"), "off")
 
     @admin.display(description=_("rate limit"))
     def limit(self, partner: Partner) -> str:
         return partner.rate_limit or gettext("%(limit)s (default)") % {"limit": partner.effective_rate_limit}
-
-    def get_fieldsets(self, request: HttpRequest, obj: Model | None = None) -> Any:
-        """The rate limit with its default, for who may not change it."""
-        if obj is None or self.has_change_permission(request, obj):
-            return super().get_fieldsets(request, obj)
-        return [
-            (title, {**options, "fields": ["limit" if one == "rate_limit" else one for one in options["fields"]]})
-            for title, options in super().get_fieldsets(request, obj)
-        ]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
-        return (*super().get_readonly_fields(request, obj), "limit")
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """An empty rate limit shows the default."""
@@ -88,37 +68,30 @@ class PartnerAdmin(ReadOnlyAdmin):
 
     def tables_of(self, request: HttpRequest, obj: Partner) -> Iterator[Table]:
         """The partner's keys and webhooks, and a sandbox partner's latest requests."""
-        yield from self._keys_and_webhooks(request, obj)
+        if request.user.has_perm("partners.view_apikey"):
+            newest = obj.api_keys.select_related("partner").defer("digest", "encrypted_secret")
+            yield latest_rows(
+                _("API keys"),
+                (_("prefix"), _("label"), _("state"), _("created at"), _("last used at"), _("expires at")),
+                [
+                    (link(key, key.prefix), key.label, state(key), key.created_at, key.last_used_at, expiry(key))
+                    for key in newest.order_by("-created_at", "-id")[: TABLE_ROWS + 1]
+                ],
+                all_rows=reverse("admin:partners_apikey_changelist", query={"partner__id__exact": obj.pk}),
+            )
+            if request.user.has_perm("events.view_webhookendpoint"):
+                yield table_of(obj)
         if obj.is_sandbox and request.user.has_perm("partners.view_sandboxrequest"):
-            yield _requests_of(obj)
-
-    def _keys_and_webhooks(self, request: HttpRequest, obj: Partner) -> Iterator[Table]:
-        if not request.user.has_perm("partners.view_apikey"):
-            return
-        newest = list(
-            obj.api_keys.select_related("partner")
-            .defer("digest", "encrypted_secret")
-            .order_by("-created_at", "-id")[: TABLE_ROWS + 1]
-        )
-        load_revokers(newest)
-        yield latest_rows(
-            _("API keys"),
-            (_("prefix"), _("label"), _("state"), _("age"), _("last used at"), _("expires at")),
-            [
-                (
-                    link(key, key.prefix),
-                    key.label or "–",
-                    state(key),
-                    age(key),
-                    key.last_used_at or _("never"),
-                    expiry(key),
-                )
-                for key in newest
-            ],
-            all_rows=reverse("admin:partners_apikey_changelist", query={"partner__id__exact": obj.pk}),
-        )
-        if request.user.has_perm("events.view_webhookendpoint"):
-            yield table_of(obj)
+            yield Table(
+                _("Latest requests"),
+                (_("time"), _("request"), _("status"), _("reason"), _("duration")),
+                [
+                    (moment(one.created_at), _request(one), one.status, _reason(one), f"{one.milliseconds} ms")
+                    for one in request_log.last_requests(obj.pk)[:TABLE_ROWS]
+                ],
+                note=_("The latest %(rows)d of the last 24 hours, without bodies.") % {"rows": TABLE_ROWS},
+                empty=_("None in the last 24 hours."),
+            )
 
     @issuing_action(
         title=_("Issue an API key"),
@@ -146,35 +119,14 @@ class PartnerAdmin(ReadOnlyAdmin):
         return show_webhook_secret(act, *endpoints.create_endpoint(partner=act.row, **act.form.cleaned_data))
 
 
-def _requests_of(partner: Partner) -> Table:
-    """The table of a sandbox partner's latest requests, the newest first, for those who support it."""
-    return Table(
-        _("Latest requests"),
-        (_("time"), _("request"), _("status"), _("reason"), _("duration")),
-        [
-            (moment(one.created_at), _request(one), _status(one), _reason(one), f"{one.milliseconds} ms")
-            for one in request_log.last_requests(partner.pk)[:TABLE_ROWS]
-        ],
-        note=_("The latest %(rows)d of the last 24 hours, without bodies.") % {"rows": TABLE_ROWS},
-        empty=_("None in the last 24 hours."),
-    )
-
-
 def _request(row: SandboxRequest) -> str:
     target = f"{row.path}?{row.query}" if row.query else row.path
     return format_html('<code>{} {}</code> <span class="bo-below-name">{}</span>', row.method, target, row.request_id)
 
 
-def _status(row: SandboxRequest) -> Any:
-    if row.replayed:
-        return badge(_("%(status)d, replayed") % {"status": row.status}, "good")
-    return badge(row.status, "good" if row.error is None else "bad")
-
-
-def _reason(row: SandboxRequest) -> Any:
-    """The cause of a refused signature, the fields of a refused body, or the error; codes as on the wire."""
+def _reason(row: SandboxRequest) -> str | None:
+    """The cause of a refused signature, or the error and the fields of a refused body; codes as on the wire."""
     if row.diagnosis is not None:
-        sentence, _dot, _rest = row.diagnosis["message"].partition(". ")
-        return format_html('{} <span class="bo-below-name">{}</span>', row.diagnosis["cause"], sentence)
+        return str(row.diagnosis["cause"])
     fields = ", ".join(f"{one['field']} ({one['code']})" for one in row.field_errors)
-    return format_html('{} <span class="bo-below-name">{}</span>', row.error, fields) if row.error else "–"
+    return f"{row.error} {fields}" if row.error else None

@@ -11,18 +11,18 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
-from django.utils.translation import gettext, pgettext_lazy
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from unfold.contrib.filters.admin import RelatedDropdownFilter
 from unfold.enums import ActionVariant
 
-from backoffice.actions import Act, RowAction, issuing_action, show_once
-from backoffice.lists.bounded_lists import column_name
+from backoffice.actions import Act, RowAction, issuing_action
 from backoffice.lists.cells import badge, moment
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows, link
+from backoffice.partners.api_keys import OverlapForm, show_secrets
 from backoffice.partners.deliveries import MAY_RETRY, delivery_state, latest_result, next_attempt
 from events.models import EventType, WebhookDelivery, WebhookEndpoint, WebhookSecret
 from events.models.webhooks import MAX_URL_LENGTH
@@ -30,11 +30,10 @@ from events.webhooks import addresses, deliveries, endpoints
 from partners.models import Partner
 from staff.login.factors import FRESH_SECONDS
 
-MAX_OVERLAP_HOURS = endpoints.MAX_OVERLAP // timedelta(hours=1)
 MAY_CHANGE = "events.change_webhookendpoint"
 # The header has room for two.
 _LowerAction = partial(RowAction, permission=MAY_CHANGE, in_header=False)
-_TIMES = ("failing_since", "disabled_at", "removed_at")
+_NOTED = '{} <span class="bo-below-name">{}</span>'
 
 
 @admin.display(description=_("state"))
@@ -43,23 +42,10 @@ def state(endpoint: WebhookEndpoint) -> Any:
     if endpoint.removed_at is not None:
         return badge(_("removed"), "off")
     if not endpoint.is_active:
-        reason = endpoint.get_disabled_reason_display()
-        return format_html('{} <span class="bo-below-name">{}</span>', badge(_("disabled"), "bad"), reason)
-    return (
-        badge(_("failing"), "warning") if endpoint.failing_since else badge(pgettext_lazy("webhook", "active"), "good")
-    )
-
-
-@admin.display(description=_("types"))
-def event_types(endpoint: WebhookEndpoint) -> Any:
-    """The types as on the wire."""
-    return format_html_join(", ", '<span class="bo-nowrap">{}</span>', ((one,) for one in endpoint.types)) or _("all")
-
-
-@admin.display(description=_("last success"))
-def last_success(endpoint: WebhookEndpoint) -> Any:
-    """When a delivery last succeeded."""
-    return moment(endpoint.last_success_at) if endpoint.last_success_at else _("never")
+        return format_html(_NOTED, badge(_("disabled"), "bad"), endpoint.get_disabled_reason_display())
+    if endpoint.failing_since:
+        return format_html(_NOTED, badge(_("failing"), "warning"), moment(endpoint.failing_since))
+    return badge(pgettext_lazy("webhook", "active"), "good")
 
 
 def table_of(partner: Partner) -> Table:
@@ -69,21 +55,15 @@ def table_of(partner: Partner) -> Table:
         (_("webhook"), _("types"), _("state"), _("last success")),
         [
             (
-                format_html('{} <span class="bo-below-name">{}</span>', link(one, one), one.description),
-                event_types(one),
-                format_html("{} {}", state(one), _failing_since(one)),
-                last_success(one),
+                format_html(_NOTED, link(one, one), one.description),
+                ", ".join(one.types) or _("all"),
+                state(one),
+                moment(one.last_success_at) if one.last_success_at else _("never"),
             )
             for one in endpoints.endpoints_of(partner)
         ],
         empty=_("None yet. Events can be read from the feed, too."),
     )
-
-
-def _failing_since(endpoint: WebhookEndpoint) -> str:
-    if endpoint.failing_since is None:
-        return ""
-    return format_html('<span class="bo-below-name">{} {}</span>', _("failing since"), moment(endpoint.failing_since))
 
 
 def version_of(endpoint: WebhookEndpoint) -> str:
@@ -118,36 +98,18 @@ class WebhookForm(forms.Form):
         return url if url == self.initial.get("url") else addresses.checked(url)
 
 
-class RotateSecretForm(forms.Form):
-    """How long the old secret signs too."""
-
-    overlap_hours = forms.IntegerField(
-        label=_("Overlap in hours"),
-        min_value=0,
-        max_value=MAX_OVERLAP_HOURS,
-        initial=24,
-        help_text=_("For so long deliveries have a signature by each secret. 0: the old secret ends at once."),
-    )
-
-
-class RemoveForm(forms.Form):
-    """A confirmation."""
-
-    confirmed = forms.BooleanField(label=_("Yes, send it nothing any more"))
-
-
 @admin.register(WebhookEndpoint)
 class WebhookEndpointAdmin(ReadOnlyAdmin):
     """Webhooks of all partners, the latest first; removed ones until the purge."""
 
     audited_by = "pk"
-    list_display = ("__str__", "partner", state, "description", event_types, last_success, "failing_since")
+    list_display = ("__str__", "partner", state, "description", "types", "last_success_at")
     list_filter = (("partner", RelatedDropdownFilter),)
     list_select_related = ("partner",)
     ordering = ("-created_at", "-id")
     fields = (  # type: ignore[assignment]
-        *("url", "partner", "description", event_types, state),
-        *(last_success, "failing_since", "disabled_at", "removed_at", "created_at", "id"),
+        *("url", "partner", "description", "types", state, "last_success_at"),
+        *("failing_since", "disabled_at", "removed_at", "created_at", "id"),
     )
     actions_detail = ("edit", "send_test", "retry", "rotate", "disable", "enable", "remove")
     empty_text = _("Webhooks are added on a partner's page.")
@@ -170,7 +132,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
                     )
                     for one in newest
                 ],
-                all_rows=reverse("admin:events_webhookdelivery_changelist", query={"webhook": obj.pk}),
+                all_rows=reverse("admin:events_webhookdelivery_changelist", query={"endpoint": obj.pk}),
             )
         yield Table(
             _("Secrets in force"),
@@ -182,20 +144,8 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
             note=_("Each signs every delivery."),
         )
 
-    def get_object_or_404(self, request: HttpRequest, object_id: str) -> WebhookEndpoint:
-        """The webhook of an action's address. Raises Http404, also for a removed one."""
-        endpoint: WebhookEndpoint = super().get_object_or_404(request, object_id)
-        if endpoint.removed_at is not None:
-            raise Http404
-        return endpoint
-
-    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Without the times of what has not happened."""
-        absent = {name for name in _TIMES if obj is not None and getattr(obj, name) is None}
-        return [
-            (title, {**options, "fields": [one for one in options["fields"] if column_name(one) not in absent]})
-            for title, options in super().get_fieldsets(request, obj)
-        ]
+    def may_act(self, request: HttpRequest, obj: WebhookEndpoint) -> bool:
+        return obj.removed_at is None
 
     @RowAction(
         title=_("Change"),
@@ -240,7 +190,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         permission=MAY_CHANGE,
         button=_("Rotate"),
         note=_("The new secret is shown once, on the next page. Those in force end with the overlap."),
-        form_class=RotateSecretForm,
+        form_class=OverlapForm,
         in_header=False,
         secrets=lambda endpoint: secrets_of_partner(endpoint.partner_id),
     )
@@ -272,16 +222,11 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         title=_("Remove"),
         heading=_("Remove the webhook"),
         note=_("This cannot be undone."),
-        form_class=RemoveForm,
         variant=ActionVariant.DANGER,
     )
     def remove(self, act: Act) -> Any:
         endpoints.remove(act.row)
         return _("The webhook is removed.")
-
-    def possible_actions(self, request: HttpRequest, obj: WebhookEndpoint) -> list[Any]:
-        """None on a removed one."""
-        return super().possible_actions(request, obj) if obj.removed_at is None else []
 
 
 def secrets_of_partner(partner_id: int) -> QuerySet[WebhookSecret]:
@@ -291,19 +236,6 @@ def secrets_of_partner(partner_id: int) -> QuerySet[WebhookSecret]:
 
 def show_webhook_secret(act: Act, endpoint: WebhookEndpoint, secret: str) -> HttpResponse:
     """The page with a new secret of a webhook."""
-    return show_once(
-        act,
-        endpoint,
-        title=_("New webhook secret"),
-        heading=gettext("A new webhook secret of %(partner)s") % {"partner": endpoint.partner},
-        warning=_("Copy the secret now: it is shown this once and cannot be read back."),
-        facts=(
-            (_("Partner"), f"{endpoint.partner.name} ({endpoint.partner})"),
-            ("URL", endpoint.url),
-            ("webhookId", endpoint.pk),
-            (_("Description"), endpoint.description),
-        ),
-        secrets=(("secret", _("Secret"), secret),),
-        hint=_("Give it to the partner by a way that only the partner reads. Never by email or chat in the clear."),
-        button=_("I have copied it"),
-    )
+    facts = (("URL", endpoint.url), ("webhookId", endpoint.pk), (_("Description"), endpoint.description))
+    secrets = (("secret", _("Secret"), secret),)
+    return show_secrets(act, endpoint, endpoint.partner, _("New webhook secret"), facts, secrets)
