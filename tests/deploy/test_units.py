@@ -114,8 +114,7 @@ def denied_networks() -> list[IPv4Network | IPv6Network]:
 def test_systemd_denies_exactly_the_addresses_that_webhooks_may_not_go_to() -> None:
     denied = denied_networks()
     refused: list[IPv4Network | IPv6Network] = [
-        *addresses._REFUSED_IPV4,
-        *addresses._REFUSED_IPV6,
+        *addresses._REFUSED,
         addresses._IPV6_UNICAST,
     ]
     for net in [*denied, *refused]:

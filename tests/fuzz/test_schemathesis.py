@@ -1,6 +1,5 @@
 """Schemathesis against a live server: all its checks, on signed requests made from the description (`make fuzz`)."""
 
-import io
 import os
 import subprocess
 import sys
@@ -34,7 +33,7 @@ def client(servers: tuple[Server, Server], partner: Partner) -> PartnerClient:
     for month in ("January", "February"):
         publish(
             user=user,
-            source=io.BytesIO(b"%PDF-1.4 for schemathesis %%EOF"),
+            content=b"%PDF-1.4 for schemathesis %%EOF",
             kind=DocumentType.ACCOUNT_STATEMENT,
             title=f"Account statement, {month} 2026",
             content_type="application/pdf",

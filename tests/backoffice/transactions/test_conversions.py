@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from backoffice.lists import bounded_lists
 from backoffice.users import transactions
-from backoffice.users.transactions import UserRowAdmin
+from backoffice.users.history_admin import UserRowAdmin
 from tests import factories
 from tests.support.client import Response
 from tests.support.staff import client_as

@@ -68,7 +68,7 @@ def test_a_common_maker_is_named_wherever_the_decision_is_shown(user: User, firs
     assert told in page_of(client_of(second), user)
     entry = AuditEntry.objects.filter(object=str(user.pk), action="user.decided").latest("id")
     assert entry.detail["commonMaker"] == maker.username
-    [decision] = next(part for part in parts() if part.key == "statusChanges").records(user)
+    [decision] = next(part for part in parts({}) if part.key == "statusChanges").records(user)
     assert decision["commonMaker"] == maker.username
 
 
