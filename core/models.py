@@ -26,7 +26,7 @@ EXTERNAL_ID = KeyTextTransform("externalId", "detail")
 SANDBOX_DAYS = 90
 
 
-# Of `changes`, each is of two values. backoffice/audit/entries.py shows others as they are.
+# Of `changes`, each is of two values. backoffice/audit.py shows them.
 _DETAIL = """
     $.type() == "object" && (!exists($.changes) || $.changes.type() == "object"
         && !exists($.changes.keyvalue() ? (!(@.value.type() == "array" && @.value.size() == 2))))

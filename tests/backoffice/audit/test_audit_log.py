@@ -17,8 +17,8 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from backoffice.audit import audit_log, entries
-from backoffice.audit.audit_log import objects_of
+from backoffice import audit
+from backoffice.audit import objects_of
 from core.models import AuditEntry
 from partners.models import ApiKey, Partner
 from tests import factories
@@ -233,8 +233,7 @@ def test_a_search_is_bounded_and_says_so(monkeypatch: pytest.MonkeyPatch) -> Non
     client = client_as("auditor")
     for number in range(3):
         printed("create_partner", f"acme-{number}", "--name", "Acme")
-    for module in (entries, audit_log):
-        monkeypatch.setattr(module, "MAX_FOUND", 2)
+    monkeypatch.setattr(audit, "MAX_FOUND", 2)
     page = client.get("/admin/core/auditentry/?q=olivia").content.decode()
     assert "Only the first 2 matches were examined." in page
     assert "acme-0" not in page
@@ -276,7 +275,7 @@ def test_sign_ins() -> None:
     ],
 )
 def test_a_line_is_in_words(detail: dict[str, Any], line: str) -> None:
-    assert entries.detail_lines(detail) == [line]
+    assert audit.detail_lines(detail) == [line]
 
 
 def test_a_rule_is_about_a_move_in_words() -> None:

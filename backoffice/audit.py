@@ -1,6 +1,7 @@
-"""The audit log: who did what to what, in one list, and as CSV."""
+"""The audit log: who did what to what, in one list, and as CSV; its lines in words."""
 
-from collections.abc import Collection, Mapping
+import heapq
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -9,30 +10,39 @@ from uuid import UUID
 from django.contrib import admin
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q
+from django.db.models import Q, QuerySet
+from django.db.models.lookups import Exact
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from backoffice.audit.entries import MAX_FOUND, brief_detail, detail_lines, find, newest_first, of_external_id
-from backoffice.exports import downloads
-from backoffice.lists.cells import brief, column, icon_and_text, moment, short_id, user_link
+from backoffice.exports import downloads, words
+from backoffice.exports.records import Record, in_batches
+from backoffice.lists.cells import brief, column, icon_and_text, labelled, moment, short_id, user_link
 from backoffice.lists.filters import ChoiceFilter, SinceFilter, UntilFilter, ValueFilter
 from backoffice.lists.pages import ReadOnlyAdmin, address_of
 from backoffice.users.filters import users_found, warn_of_cut
 from core import audit
-from core.models import ActorKind, AuditEntry
+from core.models import EXTERNAL_ID, ActorKind, AuditEntry
 from events.models import WebhookEndpoint
 from partners.models import ApiKey, Partner
 from staff.login.factors import require_fresh_factor
 from staff.models import Staff
 from transactions.models import Document
+from users.decisions.reasons import is_text_of
 from users.models import Status, User
+from users.models.columns import camel_case
 
+# The lines of each kind that a search finds.
+MAX_FOUND = 1_000
+# How it was done comes after what was done.
+_LAST = ("key", "command", "operator", "source", "requestId")
+_ENTRY = {"id": "id", "kind": "actor_kind"} | {name: name for name in ("at", "actor", "action", "object", "detail")}
 _ICONS = {ActorKind.STAFF: "person", ActorKind.OPERATOR: "terminal", ActorKind.PARTNER: "handshake", "": "settings"}
 _BY_ITSELF = _("The service, or somebody unknown")
 _HEADINGS = ("at", "kind", "actor", "action", "object", "detail")
@@ -121,12 +131,15 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         return downloads.send_csv(request, "audit-log", _HEADINGS, map(itemgetter(*_HEADINGS), newest_first(entries)))
 
     def matching(self, request: HttpRequest, term: str) -> Q:
-        """The newest lines of an actor, an object or a user, at most MAX_FOUND of each kind."""
+        """The newest lines of an actor, an object or a user, at most MAX_FOUND of each kind: a range of an index."""
         users = users_found(request, term) if request.user.has_perm("users.view_user") else []
-        found, is_cut = find(term, users)
-        if is_cut:
+        about_users = Q(object__in=[str(pk) for pk in users])
+        newest = AuditEntry.objects.order_by("-at", "-id").values_list("pk", flat=True)
+        kinds = (Q(actor=term), Q(object=term), of_external_id(term), about_users)
+        found = [newest.filter(kind)[: MAX_FOUND + 1] for kind in kinds]
+        if any(len(ids) > MAX_FOUND for ids in found):
             warn_of_cut(request, MAX_FOUND)
-        return Q(pk__in=found)
+        return Q(pk__in=[pk for ids in found for pk in ids[:MAX_FOUND]])
 
     def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
         """Attach what each is about, in a bounded number of statements."""
@@ -192,3 +205,50 @@ def _uuid(text: str) -> UUID | None:
     with suppress(ValueError):
         return UUID(text)
     return None
+
+
+# Lines in words, and in batches
+
+
+def detail_lines(detail: Mapping[str, Any]) -> list[str]:
+    """What changed, and the circumstances, in words: "Rate limit: 600/minute → 60/minute", "Reason: …"."""
+    shown = dict(detail)
+    changes = shown.pop("changes", None) or {}
+    # The text of the code, in English: the code says it in the reader's language.
+    if is_text_of(shown.get("reasonCode", ""), shown.get("reason", "")):
+        del shown["reason"]
+    lines = [_change(name, *values) for name, values in sorted(changes.items())]
+    return lines + [
+        labelled(words.heading(name), words.text(shown[name], name)) for name in sorted(shown, key=_LAST.__contains__)
+    ]
+
+
+def _change(name: str, *values: Any) -> str:
+    column = audit.COLUMNS.get(name)
+    choices = dict(column.flatchoices) if column else {}
+    label = capfirst(column.verbose_name) if column else words.heading(camel_case(name))
+    before, after = (words.text(choices.get(str(value), value), camel_case(name)) for value in values)
+    return labelled(label, after if values[0] in (None, "") else f"{before} → {after}")
+
+
+def brief_detail(entry: AuditEntry, *, is_user_shown: bool) -> str:
+    """The detail in one line, without what only an investigation needs: request ids, and the actor again.
+
+    is_user_shown: whether external ID and partner of the user stand beside it.
+    """
+    hidden = {"requestId", "source"} | ({"partner", "externalId"} if is_user_shown else set())
+    if entry.detail.get("operator") == entry.actor:
+        hidden.add("operator")
+    return "; ".join(detail_lines({name: value for name, value in entry.detail.items() if name not in hidden}))
+
+
+def of_external_id(external_id: str) -> Q:
+    """The lines that concern a user of this externalId, of whatever partner."""
+    return Q(Exact(EXTERNAL_ID, external_id))
+
+
+def newest_first(*entries: QuerySet[AuditEntry]) -> Iterator[Record]:
+    """All lines of these lists, which have none in common, as records with the detail in words."""
+    batches = (in_batches(one, _ENTRY, "-at", "-id") for one in entries)
+    for record in heapq.merge(*batches, key=itemgetter("at", "id"), reverse=True):
+        yield record | {"detail": "; ".join(detail_lines(record["detail"]))}
