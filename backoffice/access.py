@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from staff.models import Staff
 from users.models import AccessKind, AccessRecord, Page, User
 
+VIEW_CASES = "users.view_user"
 # Who reads the access log sees what all who decide did without opening cases, others only what they did themselves.
 OVERSIGHT_PERMISSION = "users.view_accessrecord"
 

@@ -22,6 +22,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from unfold.decorators import action
@@ -34,6 +35,7 @@ from core.refusals import RefusedError
 from partners.models import Partner
 from staff.login.factors import FRESH_SECONDS, require_fresh_factor
 from staff.models import Staff
+from users.models import User
 from users.refusals import ReasonMissingError, convert_lock_timeout, refusal_of
 
 
@@ -88,20 +90,19 @@ class Action:
     RefusedError and ValidationError are shown with the form again: nothing was done then.
 
     permissions: all are needed. fresh_seconds: how fresh a second factor a POST needs; 0: none does.
-    form_options: further arguments of the form. version: of a row as the page shows it, which the form sends back;
-    after another one nothing is done. lock: what the version is read under.
-    rule_comes_first: whether the rule is called with a form that is not valid, too: it says first what a colleague has
-    done meanwhile.
+    form_options: further arguments of the form. rule_comes_first: whether the rule is called with a form that is not
+    valid, too: it says first what a colleague has done meanwhile. page: shows the form again. home: where a GET leads,
+    such as after a login, and what was done is said.
     """
 
     permissions: tuple[str, ...] = ()
-    form_class: type[forms.Form] = forms.Form
+    form_class: Callable[..., forms.Form] = forms.Form
     form_options: Callable[[Act], dict[str, Any]] = lambda _act: {}
     fresh_seconds: int = 0
-    version: Callable[[Any], str] | None = None
-    lock: Callable[[Any], object] | None = None
     rule_comes_first: bool = False
     is_atomic: bool = False
+    page: Any = None
+    home: Any = None
 
     def __call__(self, rule: Rule) -> Any:
         """The view."""
@@ -115,21 +116,23 @@ class Action:
         return view
 
     def find(self, **kwargs: Any) -> Any:
-        """The row that the address names. Raises Http404."""
-        return None
+        """The user that the address names, or else the id. Raises Http404."""
+        return user_or_404(kwargs["user_id"]) if "user_id" in kwargs else next(iter(kwargs.values()), None)
 
     def show(self, act: Act) -> HttpResponse:
         """The page with the form of `act`, which may have been refused."""
-        raise NotImplementedError
+        response: HttpResponse = self.page(act)
+        return response
 
     def get(self, act: Act) -> HttpResponse:
         """The response to a GET."""
-        act.form = self.form_class(**self.form_options(act))
-        return self.show(act)
+        response: HttpResponse = self.home(act)
+        return response
 
     def succeed(self, act: Act, done: Any) -> HttpResponse:
         """Say what was done, on the page that follows."""
-        raise NotImplementedError
+        say_taken(act, done)
+        return self.get(act)
 
     def download_back(self, act: Act) -> str:
         """The page that a download leads back to after a verification; empty where the response is no file."""
@@ -139,7 +142,11 @@ class Action:
         """Call the rule where the form is sent and valid; otherwise, and where that is refused, show the page."""
         if act.request.method != "POST":
             return self.get(act)
-        if verification := self.verify(act.request, self.download_back(act)):
+        if self.fresh_seconds and (
+            verification := require_fresh_factor(
+                act.request, within=self.fresh_seconds, download_back=self.download_back(act)
+            )
+        ):
             return verification
         act.form = self.form_class(act.request.POST, **self.form_options(act))
         done = None
@@ -147,7 +154,6 @@ class Action:
         if act.form.is_valid() or self.rule_comes_first:
             try:
                 with convert_lock_timeout(), transaction.atomic() if self.is_atomic else nullcontext():
-                    self._check_version(act)
                     done = rule(act)
             except ReasonMissingError:
                 pass
@@ -160,30 +166,21 @@ class Action:
         if done is not None:
             return done if isinstance(done, HttpResponseBase) else self.succeed(act, done)
         act.status = HTTPStatus.CONFLICT if act.refusal else HTTPStatus.UNPROCESSABLE_ENTITY
-        _focus_error(act.form)
+        # The first text that was refused takes the focus; of several choices each would.
+        refused = (act.form.fields[name].widget for name in act.form.errors if name in act.form.fields)
+        for widget in [one for one in refused if isinstance(one, forms.Textarea)][:1]:
+            widget.attrs["autofocus"] = True
         return self.show(act)
 
-    def verify(self, request: HttpRequest, download_back: str = "") -> HttpResponse | None:
-        """A redirect to the verification, where the action needs a second factor that is fresher."""
-        if not self.fresh_seconds:
-            return None
-        return require_fresh_factor(request, within=self.fresh_seconds, download_back=download_back)
 
-    def _check_version(self, act: Act) -> None:
-        if self.lock:
-            self.lock(act.row)
-        if self.version and act.version != self.version(act.row):
-            # The present values, where the form shows some.
-            if "initial" in (options := self.form_options(act)):
-                act.form = self.form_class(**options)
-            raise RefusedError(_("This has changed since the page was loaded. Check it, then try again."))
+def user_or_404(user_id: UUID) -> User:
+    """The user, with the partner. Raises Http404."""
+    return get_object_or_404(User.objects.select_related("partner"), pk=user_id)
 
 
-def _focus_error(form: Any) -> None:
-    """Have the first text that was refused take the focus; of several choices each would."""
-    refused = (form.fields[name].widget for name in form.errors if name in form.fields)
-    for widget in [one for one in refused if isinstance(one, forms.Textarea)][:1]:
-        widget.attrs["autofocus"] = True
+def say_taken(act: Act, text: str) -> None:
+    """Say that what was sent was done, on the next page, which then forgets what the person typed (backoffice.js)."""
+    messages.success(act.request, format_html("<span data-taken>{}</span>", text))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,7 +189,8 @@ class RowAction(Action):
 
     title: of the link. permission: needed as well as the one to view the row. heading, button: the title if empty.
     note: what will happen. is_possible: whether the row's state allows it. in_header: whether the link is there, or
-    above the fields.
+    above the fields. version: of a row as the page shows it, which the form sends back; after another one nothing is
+    done. lock: what the version is read under.
     """
 
     title: Any
@@ -205,35 +203,50 @@ class RowAction(Action):
     is_possible: Callable[[Any], bool] = lambda _row: True
     in_header: bool = True
     is_atomic: bool = True
+    version: Callable[[Any], str] = lambda _row: ""
+    lock: Callable[[Any], object] = lambda _row: None
 
     def __call__(self, rule: Rule) -> Any:
         """Unfold's action; also Django's `add_view`, which has no row."""
+
+        def checked(act: Act) -> Any:
+            self.lock(act.row)
+            if act.version != self.version(act.row):
+                # The present values, where the form shows some.
+                if "initial" in (options := self.form_options(act)):
+                    act.form = self.form_class(**options)
+                raise RefusedError(_("This has changed since the page was loaded. Check it, then try again."))
+            return rule(act.page, act)
 
         @wraps(rule)
         def respond(page: Any, request: HttpRequest, object_id: str = "", *_: Any) -> HttpResponseBase:
             row = page.get_object_or_404(request, object_id) if object_id else None
             if row is not None and not page.may_act(request, row):
                 raise PermissionDenied
-            return self.respond(Act(request, staff_of(request), row, page), lambda act: rule(page, act))
+            return self.respond(Act(request, staff_of(request), row, page), checked)
 
         respond.row_action = self  # type: ignore[attr-defined]
         permissions = ["view", self.permission]
         return action(description=self.title, permissions=permissions, icon=self.icon, variant=self.variant)(respond)
 
+    def get(self, act: Act) -> HttpResponse:
+        act.form = self.form_class(**self.form_options(act))
+        return self.show(act)
+
     def show(self, act: Act) -> HttpResponse:
-        page, title = act.page, self.heading or self.title
-        context = page.admin_site.each_context(act.request) | {
-            "opts": page.opts,
+        title = self.heading or self.title
+        context = act.page.admin_site.each_context(act.request) | {
+            "opts": act.page.opts,
             "original": act.row,
             "page_name": title,
             "title": title,
             "form": act.form,
             "refusal": act.refusal,
-            "back": address_of(act.row) if act.row else address_of(page.model),
+            "back": address_of(act.row or act.page.model),
             "button": self.button or self.title,
             "note": self.note,
             "is_dangerous": self.variant == ActionVariant.DANGER,
-            "version": self.version(act.row) if self.version else "",
+            "version": self.version(act.row),
         }
         return TemplateResponse(act.request, "admin/action_form.html", context)
 
@@ -251,12 +264,11 @@ def issuing_action(*, secrets: Callable[[Any], QuerySet[Any]], **options: Any) -
     def newest(row: Any) -> str:
         return str(secrets(row).order_by("-pk").values_list("pk", flat=True).first() or "")
 
-    return RowAction(version=newest, lock=_lock_partner, fresh_seconds=FRESH_SECONDS, **options)
+    def lock(row: Any) -> None:
+        """Have one of two forms that are sent at once refused."""
+        Partner.objects.select_for_update(no_key=True).get(pk=row.pk if isinstance(row, Partner) else row.partner_id)
 
-
-def _lock_partner(row: Any) -> None:
-    """Have one of two forms that are sent at once refused."""
-    Partner.objects.select_for_update(no_key=True).get(pk=row.pk if isinstance(row, Partner) else row.partner_id)
+    return RowAction(version=newest, lock=lock, fresh_seconds=FRESH_SECONDS, **options)
 
 
 def show_once(act: Act, row: Model, **context: Any) -> HttpResponse:

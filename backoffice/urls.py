@@ -7,7 +7,7 @@ from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
 from backoffice import retention
-from backoffice.case import acts, file_acts
+from backoffice.case import acts, file
 from backoffice.exports import views as exports
 from backoffice.landing import landing
 
@@ -32,12 +32,12 @@ urlpatterns: list[URLPattern] = [
     _page(f"{_CASE}note/", acts.add_note, "note"),
     _page(f"{_CASE}evidence/", exports.export_evidence_pack, "evidence"),
     _page(f"{_CASE}copy/", exports.export_person_copy, "person_copy"),
-    _page(f"{_CASE}file/<str:kind>/", file_acts.file_page, "file"),
-    _page(f"{_CASE}file/<str:kind>/add/", file_acts.add_entry, "add_file_entry"),
-    _page(f"{_CASE}file/<str:kind>/close/", file_acts.end_entry, "end_file_entry"),
-    _page(f"{_CASE}file/<str:kind>/number/", file_acts.show_number, "file_number"),
-    _page(f"{_CASE}hold/", acts.place_hold, "hold"),
-    _page(f"{_CASE}hold/release/", acts.release_hold, "release_hold"),
+    _page(f"{_CASE}file/<str:kind>/", file.file_page, "file"),
+    _page(f"{_CASE}file/<str:kind>/add/", file.add_entry, "add_file_entry"),
+    _page(f"{_CASE}file/<str:kind>/close/", file.end_entry, "end_file_entry"),
+    _page(f"{_CASE}file/<str:kind>/number/", file.show_number, "file_number"),
+    _page(f"{_CASE}hold/", retention.place_hold, "hold"),
+    _page(f"{_CASE}hold/release/", retention.release_hold, "release_hold"),
     _page("records/", retention.overview, "records"),
     _page("records/due.csv", retention.due_list, "due_list"),
     _page("records/propose/", retention.propose, "propose_erasure"),

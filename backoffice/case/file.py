@@ -3,27 +3,36 @@
 A form is made of the fields that the kind declares (users/file/), which alone say what is valid.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from typing import Any
+from uuid import UUID
 
 from django import forms
+from django.contrib import admin
+from django.contrib.auth.decorators import permission_required
 from django.db.models import Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
+from django.views.decorators.http import require_safe
 from rest_framework.exceptions import ValidationError
 
+from backoffice.access import VIEW_CASES, record_access, request_id_of, staff_of
+from backoffice.actions import Act, Action, user_or_404
 from backoffice.exports import person_copy
-from backoffice.lists.waiting_time import format_duration
 from partners.api.serializers import ChoiceField, ItemsField
 from staff.models import Staff
+from users.decisions import compliance
 from users.file import entries
 from users.file.entries import KINDS
 from users.file.kinds import DateField, Kind, NoteField
-from users.models import AccessKind, AccessRecord, FileEntry, FileKind, User
+from users.models import AccessKind, AccessRecord, FileEntry, FileKind, Page, User
 from users.profile import field_rules
 from users.profile.labels import display_value
 
@@ -38,19 +47,15 @@ MAX_RADIOS = 3
 _ERRORS = (
     *(gettext_noop("Must not be in the future."), gettext_noop("Must not be before 1900-01-01.")),
     *(gettext_noop("Must not be before the user's birth date."), gettext_noop("The document had expired by then.")),
-    *(
-        gettext_noop("Must differ from that of the other source."),
-        gettext_noop("Must not be before it was received."),
-    ),
-    *(gettext_noop("Must be at most 5 years ahead."), gettext_noop("This field is required.")),
+    *(gettext_noop("Must differ from that of the other source."), gettext_noop("Must be at most 5 years ahead.")),
+    *(gettext_noop("Must not be before it was received."), gettext_noop("This field is required.")),
 )
 
 
 @cache
 def _countries() -> list[tuple[str, str]]:
-    return sorted(
-        ((code, display_value("country", code)) for code in field_rules.COUNTRY_CODES), key=lambda one: one[1]
-    )
+    names = ((display_value("country", code), code) for code in field_rules.COUNTRY_CODES)
+    return [(code, name) for name, code in sorted(names)]
 
 
 def _leaves(serializer: Any, path: str = "") -> Iterator[tuple[str, str, Any]]:
@@ -106,10 +111,14 @@ class EntryForm(forms.Form):
             target[name] = value.isoformat() if isinstance(value, date) else value.replace("\r\n", "\n")
         return sent
 
-    def add_errors(self, error: ValidationError) -> None:
-        """Show what the rules refused, in the reader's language."""
-        for path, message in _messages(error.detail):
-            self.add_error(path if path in self.fields else None, _(message))
+    @contextmanager
+    def showing_errors(self) -> Iterator[None]:
+        """Show what the rules refuse, in the reader's language."""
+        try:
+            yield
+        except ValidationError as error:
+            for path, message in _messages(error.detail):
+                self.add_error(path if path in self.fields else None, _(message))
 
 
 def _messages(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -150,45 +159,38 @@ def file_of(user: User, reader: Staff) -> list[dict[str, Any]]:
     """Each kind with the entries that count or need somebody, for the case; empty for who may not see them."""
     if not reader.has_perm(PERMISSION):
         return []
-    shown: dict[str, list[dict[str, Any]]] = {}
     found = FileEntry.objects.filter(Q(is_open=True) | Q(pk__in=entries.newest(user).values("pk")), user=user)
-    for entry in _read(found.order_by("-is_open", "due_on", "-created_at")):
-        shown.setdefault(entry.kind, []).append(entry_shown(entry))
+    shown = _shown(found.order_by("-is_open", "due_on", "-created_at"))
+    of_kind = {code: [one for one in shown if one["entry"].kind == code] for code in KINDS}
     return [
         {
             "title": FileKind(code).label,
             "icon": kind.icon,
             "url": reverse("backoffice_file", args=(user.pk, code)),
-            "entries": shown.get(code, [])[:MAX_ON_CASE],
-            "has_more": len(shown.get(code, [])) > MAX_ON_CASE,
+            "entries": of_kind[code][:MAX_ON_CASE],
+            "has_more": len(of_kind[code]) > MAX_ON_CASE,
         }
         for code, kind in KINDS.items()
     ]
 
 
-def entries_of(user: User, kind: str) -> list[dict[str, Any]]:
-    """The newest entries of a kind."""
-    rows = FileEntry.objects.filter(user=user, kind=kind, ends=None).order_by("-created_at", "-id")
-    return [entry_shown(one) for one in _read(rows)[:MAX_ENTRIES]]
-
-
-def _read(rows: QuerySet[FileEntry]) -> QuerySet[FileEntry]:
-    return rows.select_related("by").prefetch_related("ended_by__by")
-
-
-def entry_shown(entry: FileEntry) -> dict[str, Any]:
-    """An entry, and the one that ended it, for people."""
-    end = next(iter(entry.ended_by.all()), None)
-    return {
-        "entry": entry,
-        "age": format_duration(timezone.now() - entry.created_at),
-        "lines": [*entries.described(entry)],
-        "end": end,
-        "end_lines": [*entries.described(end)] if end else [],
-        "is_overdue": is_overdue(entry),
-        "is_ended_by_staff": KINDS[entry.kind].ending and (entry.is_open or end),
-        "copies": _copies(entry, end),
-    }
+def _shown(rows: QuerySet[FileEntry]) -> list[dict[str, Any]]:
+    """Entries, each with the one that ended it, for people."""
+    shown = []
+    for entry in rows.select_related("by").prefetch_related("ended_by__by"):
+        end = next(iter(entry.ended_by.all()), None)
+        shown.append(
+            {
+                "entry": entry,
+                "lines": [*entries.described(entry)],
+                "end": end,
+                "end_lines": [*entries.described(end)] if end else [],
+                "is_overdue": is_overdue(entry),
+                "is_ended_by_staff": KINDS[entry.kind].ending and (entry.is_open or end),
+                "copies": _copies(entry, end),
+            }
+        )
+    return shown
 
 
 def is_overdue(entry: FileEntry) -> bool:
@@ -196,10 +198,116 @@ def is_overdue(entry: FileEntry) -> bool:
     return entry.is_open and entry.due_on is not None and entry.due_on < field_rules.today()
 
 
-def _copies(request: FileEntry, end: FileEntry | None) -> list[AccessRecord]:
+def _copies(request: FileEntry, end: FileEntry | None) -> Iterable[AccessRecord]:
     """The person's copies that were made while a request of the person was open."""
     if request.kind != FileKind.PERSON_REQUEST:
-        return []
+        return ()
     made = AccessRecord.objects.filter(user=request.user_id, kind=AccessKind.EXPORTED, detail=person_copy.DETAIL)
-    made = made.filter(created_at__gte=request.created_at, created_at__lte=end.created_at if end else timezone.now())
-    return [*made.select_related("staff").order_by("id")]
+    made = made.filter(created_at__range=(request.created_at, end.created_at if end else timezone.now()))
+    return made.select_related("staff").order_by("id")
+
+
+def _page(act: Act, *, revealed: dict[str, Any] | None = None) -> HttpResponse:
+    """The entries of a kind and its forms, one of which may have been refused."""
+    kind, sent = _kind_of(act.request), act.form
+    shown = _shown(_entries(act).filter(ends=None).order_by("-created_at", "-id")[:MAX_ENTRIES])
+    if kind.ending and act.staff.has_perm(compliance.PERMISSION):
+        for one in shown:
+            if one["entry"].is_open:
+                one["form"] = sent if sent.ends == one["entry"] else EntryForm(kind=kind, ends=one["entry"])
+    title = FileKind(kind.code).label
+    context = {
+        **admin.site.each_context(act.request),
+        "title": _("%(kind)s · Case %(id)s") % {"kind": title, "id": str(act.row.pk)[:8]},
+        "case_user": act.row,
+        "kind": kind,
+        "kind_title": title,
+        "variants": [
+            (value, kind.choices[kind.serializer.varies_by](value).label) for value in kind.serializer.variants
+        ],
+        "entries": shown,
+        "form": EntryForm(**_add_options(act)) if sent.ends else sent,
+        "refusal": act.refusal,
+        "revealed": revealed,
+    }
+    return render(act.request, "backoffice/case/file_page.html", context, status=act.status)
+
+
+def _kind_of(request: HttpRequest) -> Kind:
+    """The kind that the address names. Raises Http404."""
+    match = request.resolver_match
+    kind = KINDS.get(match.kwargs["kind"]) if match else None
+    if kind is None:
+        raise Http404
+    return kind
+
+
+def _entries(act: Act) -> Any:
+    return FileEntry.objects.filter(user=act.row, kind=_kind_of(act.request).code)
+
+
+# What staff do there
+
+
+def _add_options(act: Act) -> dict[str, Any]:
+    """The kind, and of one whose fields depend on a field, the value that is asked for."""
+    kind = _kind_of(act.request)
+    names = [*kind.serializer.variants]
+    asked = act.request.POST.get("variant") or act.request.GET.get("variant")
+    return {"kind": kind, "variant": asked if asked in names else names[0] if names else ""}
+
+
+def _end_options(act: Act) -> dict[str, Any]:
+    kind = _kind_of(act.request)
+    if kind.ending is None:
+        raise Http404
+    return {"kind": kind, "ends": act.sent_row(_entries(act), "entry")}
+
+
+_FileAction = partial(
+    Action,
+    permissions=(VIEW_CASES, PERMISSION, compliance.PERMISSION),
+    form_class=EntryForm,
+    form_options=_add_options,
+    page=_page,
+    home=lambda act: redirect("backoffice_file", act.row.pk, _kind_of(act.request).code),
+)
+
+
+@require_safe
+@permission_required((VIEW_CASES, PERMISSION), raise_exception=True)
+def file_page(request: HttpRequest, user_id: UUID, **_kind: str) -> HttpResponse:
+    """Show the entries of a kind, with the form of another; opening it is in the access log."""
+    act = Act(request, staff_of(request), user_or_404(user_id))
+    act.form = EntryForm(**_add_options(act))
+    record_access(request, AccessKind.OPENED, user=act.row, detail=Page.FILE)
+    return _page(act)
+
+
+@_FileAction()
+def add_entry(act: Act) -> object:
+    """Add an entry to the file."""
+    kind, data, user = act.form.kind.code, act.form.values(), act.row
+    with act.form.showing_errors():
+        entries.record(user_id=user.pk, born=user.date_of_birth, kind=kind, data=data, **act.made_by)
+        return _("Recorded: %(kind)s.") % {"kind": FileKind(kind).label}
+
+
+@_FileAction(form_options=_end_options)
+def end_entry(act: Act) -> object:
+    """Close an open entry: resolve a match, or say how a request ended."""
+    with act.form.showing_errors():
+        entries.end(entry_id=act.form.ends.pk, data=act.form.values(), **act.made_by)
+        return _("Closed: %(kind)s.") % {"kind": FileKind(act.form.kind.code).label}
+
+
+@_FileAction(rule_comes_first=True)
+def show_number(act: Act) -> HttpResponse:
+    """Show one number or reference on the page; it is in the access log."""
+    entry, name = act.sent_row(_entries(act), "entry"), act.request.POST.get("secret", "")
+    try:
+        value = entries.reveal(entry=entry, secret=name, by=act.staff, request_id=request_id_of(act.request))
+    except KeyError:
+        raise Http404 from None
+    act.form = EntryForm(**_add_options(act))
+    return _page(act, revealed={"entry": entry, "secret": name, "value": value})

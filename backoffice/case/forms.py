@@ -1,7 +1,8 @@
 """The forms and buttons of decisions. The rules are in users/decisions/compliance.py."""
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -11,19 +12,30 @@ from users.decisions import compliance
 from users.decisions.reasons import REASONS, Reason, needs_note
 from users.models import Status, User
 from users.models.approvals import NOTE_LENGTH, REASON_LENGTH
-from users.models.statuses import TRANSITIONS
 
-_NOTE_REQUIRED = _("A note is required.")
+_NOTE, _NOTE_REQUIRED = _("Note"), _("A note is required.")
 
 
-def _note(max_length: int, *, required: bool = True) -> forms.CharField:
-    return forms.CharField(
-        label=_("Note"),
-        max_length=max_length,
-        required=required,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        error_messages={"required": _NOTE_REQUIRED},
-    )
+class NoteForm(forms.Form):
+    """A text. name: of the form, unique on its page."""
+
+    def __init__(
+        self,
+        data: Mapping[str, Any] | None = None,
+        *,
+        name: str,
+        max_length: int = NOTE_LENGTH,
+        label: Any = _NOTE,
+        required: bool = True,
+    ) -> None:
+        super().__init__(data, auto_id=f"{name}-%s")
+        self.name = name
+        self.fields["note"] = _text(max_length, label=label, required=required)
+
+
+def _text(max_length: int, **options: Any) -> forms.CharField:
+    errors = {"required": _NOTE_REQUIRED}
+    return forms.CharField(max_length=max_length, widget=forms.Textarea({"rows": 3}), error_messages=errors, **options)
 
 
 class DecisionForm(forms.Form):
@@ -35,7 +47,7 @@ class DecisionForm(forms.Form):
     reason_code = forms.ChoiceField(
         label=_("Reason"), widget=forms.RadioSelect, error_messages={"required": _("Choose a reason.")}
     )
-    note = _note(REASON_LENGTH, required=False)
+    note = _text(REASON_LENGTH, label=_NOTE, required=False)
 
     def __init__(
         self, data: Mapping[str, Any] | None = None, *, present: Status, to_status: str, asks_note: bool = False
@@ -62,94 +74,56 @@ class DecisionForm(forms.Form):
         return {"reason": self.cleaned_data["note"] or Reason(code).text(), "reason_code": code}
 
 
-class _FormOfCase(forms.Form):
-    """A form whose elements have ids of their own on the page of a case: `<id_prefix>-<field>`."""
-
-    id_prefix: str
-
-    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
-        super().__init__(data, auto_id=f"{self.id_prefix}-%s")
+AddNoteForm = partial(NoteForm, name="add-note", max_length=compliance.CASE_NOTE_LENGTH)
+# What the second person adds, and why a proposal is declined.
+ApproveForm = partial(NoteForm, name="approve", max_length=compliance.CASE_NOTE_LENGTH, required=False)
+DeclineForm = partial(NoteForm, name="decline")
 
 
-class NoteForm(_FormOfCase):
-    """A note without a decision."""
-
-    id_prefix = "add-note"
-    text = _note(compliance.CASE_NOTE_LENGTH)
-
-
-class ApproveForm(_FormOfCase):
-    """What the second person adds."""
-
-    id_prefix = "approve"
-    note = _note(compliance.CASE_NOTE_LENGTH, required=False)
-
-
-class DeclineForm(_FormOfCase):
-    """Why a proposal is declined."""
-
-    id_prefix = "decline"
-    note = _note(NOTE_LENGTH)
-
-
-class Button(NamedTuple):
-    """The button of a move. consequence: what the dialog says. shortcut: its key."""
-
-    verb: Any
-    consequence: Any
-    css_class: str = ""
-    shortcut: str = ""
-
-
+# The verb, and what the dialog says will follow.
 _CONVERTS = _("The user can convert money.")
 _BUTTONS = {
-    (Status.PENDING_COMPLIANCE, Status.ACTIVE): Button(_("Approve"), _CONVERTS, "case-good", "a"),
-    (Status.PENDING_COMPLIANCE, Status.REJECTED): Button(
-        _("Reject"), _("The user cannot convert money. The case can be reopened."), "bo-danger", "r"
+    (Status.PENDING_COMPLIANCE, Status.ACTIVE): (_("Approve"), _CONVERTS),
+    (Status.PENDING_COMPLIANCE, Status.REJECTED): (
+        *(_("Reject"), _("The user cannot convert money. The case can be reopened.")),
     ),
-    (Status.ACTIVE, Status.SUSPENDED): Button(_("Suspend"), _("The user cannot convert money until reinstated.")),
-    (Status.SUSPENDED, Status.ACTIVE): Button(_("Reinstate"), _CONVERTS, "case-good"),
-    (Status.REJECTED, Status.PENDING_COMPLIANCE): Button(_("Reopen"), _("The case returns to the queue.")),
+    (Status.ACTIVE, Status.SUSPENDED): (_("Suspend"), _("The user cannot convert money until reinstated.")),
+    (Status.SUSPENDED, Status.ACTIVE): (_("Reinstate"), _CONVERTS),
+    (Status.REJECTED, Status.PENDING_COMPLIANCE): (_("Reopen"), _("The case returns to the queue.")),
+}
+_CLOSE = (_("Close account"), _("Final: a closed account cannot be reopened."))
+# The verbs of moves that take two people.
+_PROPOSALS = {
+    (Status.PENDING_COMPLIANCE, Status.ACTIVE): _("Propose approval"),
+    (Status.SUSPENDED, Status.ACTIVE): _("Propose reinstatement"),
+    (Status.REJECTED, Status.PENDING_COMPLIANCE): _("Propose reopening"),
 }
 _SECOND_PERSON = _("Another person approves or declines it, within 72 hours.")
-# These are the buttons of moves that take two people.
-_PROPOSALS = {
-    (Status.PENDING_COMPLIANCE, Status.ACTIVE): Button(_("Propose approval"), _SECOND_PERSON, "case-good", "a"),
-    (Status.SUSPENDED, Status.ACTIVE): Button(_("Propose reinstatement"), _SECOND_PERSON, "case-good"),
-    (Status.REJECTED, Status.PENDING_COMPLIANCE): Button(_("Propose reopening"), _SECOND_PERSON),
-}
-_CLOSE = Button(_("Close account"), _("Final: a closed account cannot be reopened."), "bo-danger")
+_CLASSES = {Status.ACTIVE: "case-good", Status.REJECTED: "bo-danger", Status.CLOSED: "bo-danger"}
+_SHORTCUTS = {Status.ACTIVE: "a", Status.REJECTED: "r"}
 
 
-def moves(
-    user: User,
-    *,
-    two_person_moves: Collection[Status] = (),
-    proposed: str = "",
-    refused: DecisionForm | None = None,
-    is_open: bool = False,
-    approval_needs_note: bool = False,
-) -> Iterator[dict[str, Any]]:
-    """Yield the moves that the rules allow, but the one that is proposed already: each a button with its dialog.
+def move_shown(
+    user: User, to_status: Status, *, takes_two: bool, asks_note: bool, refused: DecisionForm | None
+) -> dict[str, Any]:
+    """A move that the rules allow, as a button with its dialog. refused: a form to show again, if it is of this move.
 
-    two_person_moves: those that take two people. refused: a form to show again, in an open dialog if is_open.
-    approval_needs_note: see users/decisions/risk_flags.py.
+    takes_two: whether it takes two people. asks_note: see DecisionForm.
     """
     present = Status(user.status)
-    for to_status in TRANSITIONS[present]:
-        if to_status == proposed:
-            continue
-        was_refused = refused is not None and refused.to_status == to_status
+    verb, consequence = _BUTTONS.get((present, to_status), _CLOSE)
+    if takes_two:
+        verb, consequence = _PROPOSALS[present, to_status], _SECOND_PERSON
+    return {
+        "to_status": to_status,
+        "verb": verb,
+        "consequence": consequence,
+        "css_class": _CLASSES.get(to_status, ""),
+        "shortcut": _SHORTCUTS.get(to_status, ""),
         # A new form: the user's status, and with it the reasons, may have changed since.
-        data = refused.data if refused and was_refused else None
-        asks_note = approval_needs_note and to_status is Status.ACTIVE
-        form = DecisionForm(data, present=present, to_status=to_status, asks_note=asks_note)
-        buttons = _PROPOSALS if to_status in two_person_moves else _BUTTONS
-        yield {
-            "to_status": to_status,
-            "button": buttons.get((present, to_status), _CLOSE),
-            "form": form,
-            "is_open": was_refused and is_open,
-            # Why the button does nothing yet. A proposal may wait for the partner together with the case.
-            "blocking_reason": "" if to_status in two_person_moves else compliance.blocking_reason(user, to_status),
-        }
+        "form": DecisionForm(
+            refused.data if refused else None, present=present, to_status=to_status, asks_note=asks_note
+        ),
+        # Why the button does nothing yet. A proposal may wait for the partner together with the case.
+        "blocking_reason": "" if takes_two else compliance.blocking_reason(user, to_status),
+    }

@@ -1,27 +1,22 @@
 """The template context of the case page, from a bounded number of statements."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.template.defaultfilters import filesizeformat
-from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from backoffice.access import staff_of
 from backoffice.case.file import file_of
-from backoffice.case.forms import ApproveForm, DeclineForm, NoteForm, moves
+from backoffice.case.forms import AddNoteForm, ApproveForm, DecisionForm, DeclineForm, move_shown
 from backoffice.case.requirements import AskForm, ask_templates, confirmation, preview, requirements_of
 from backoffice.case.timeline import MAX_SHOWN, MORE, SHOWN, timeline
 from backoffice.lists.pages import QUEUE, url_for
 from backoffice.lists.waiting_time import age_state, format_duration
 from staff.models import Staff
-from transactions.models import Conversion, Document
 from users import requirements
 from users.decisions import compliance, proposals
 from users.decisions.approval_rules import moves_of_two, pair_of
@@ -31,6 +26,7 @@ from users.decisions.reasons import common_maker_note, label_of, note_of
 from users.decisions.risk_flags import approval_needs_note
 from users.models import Claim, Proposal, ProposalState, Status, User, UserEvent
 from users.models.columns import GROUPS, IDENTITY_COLUMNS, IDENTITY_PERMISSION
+from users.models.statuses import TRANSITIONS
 from users.profile.labels import LABELS, display_birth_date, display_province, display_value
 
 LISTED_ROWS = 5
@@ -41,60 +37,31 @@ def case_context(request: HttpRequest, user: User, *, refusal: object = None, **
     """Return the page's context. refusal: why what was sent was refused.
 
     sent: the invalid or refused form to show again, as `form` (of a decision), `note_form`, `approve`, `decline`,
-    `close` or `ask`, which may also be valid: with `is_confirmed` it shows its second step.
+    `close` or `ask`, which may also be valid: with `is_confirmed` it shows its second step. Without a refusal the
+    dialog of what was sent is open.
     """
-    reader = staff_of(request)
-    sees_identity = reader.has_perm(IDENTITY_PERMISSION)
+    reader, now = staff_of(request), timezone.now()
     count = _timeline_length(request.GET.get("timeline", ""))
-    return {
-        **admin.site.each_context(request),
-        "title": _("%(name)s · Case %(id)s") % {"name": user.full_name, "id": str(user.pk)[:8]},
-        "queue_url": url_for(QUEUE, user),
-        "groups": list(_groups(user, sees_identity=sees_identity)),
-        "lists": list(_lists(user, reader)),
-        "file": file_of(user, reader),
-        "refusal": refusal,
-        "note_form": sent.get("note_form") or NoteForm(),
-        "timeline": timeline(user, reader, count=count),
-        "longer_timeline": min(count + MORE, MAX_SHOWN) if count < MAX_SHOWN else None,
-        **_decision_context(user, reader, sent, is_open=refusal is None),
-        **(_ask_context(request, user, sent, is_open=refusal is None) if "ask" in sent else {}),
-    }
-
-
-def _decision_context(user: User, reader: Staff, sent: Mapping[str, Any], *, is_open: bool) -> dict[str, Any]:
-    """The header, flags, changes and dialogs. is_open: whether the dialog of what was sent is open."""
-    sees_identity = reader.has_perm(IDENTITY_PERMISSION)
-    may_decide = reader.has_perm(compliance.PERMISSION)
     claim = Claim.objects.select_related("staff").filter(pk=user.pk).first()
     is_claimed_by_other = claim is not None and claim.staff_id != reader.pk
-    two_person_moves, is_proposed = moves_of_two(user)
+    may_act = reader.has_perm(compliance.PERMISSION) and not is_claimed_by_other
     snapshot = snapshot_for(reader, user)
     asked = requirements_of(user, reader, close=sent.get("close"))
     seen = {
         change for one in asked for answer in one["responses"] for change in answer["fields"] if change.is_difference
     }
-    panel = panel_of(user, reader, snapshot, sent, is_open=is_open) if is_proposed else None
-    present = list(
-        moves(
-            user,
-            two_person_moves=two_person_moves,
-            proposed=panel["proposal"].to_status if panel and panel["proposal"].is_open else "",
-            refused=sent.get("form"),
-            is_open=is_open,
-            approval_needs_note=bool(approval_needs_note([flag.code for flag in snapshot.risk_flags])),
-        )
-    )
+    two_person_moves, is_proposed = moves_of_two(user)
+    panel = panel_of(user, reader, snapshot, sent) if is_proposed else None
     return {
+        **admin.site.each_context(request),
+        "title": _("%(name)s · Case %(id)s") % {"name": user.full_name, "id": str(user.pk)[:8]},
         "case_user": user,
         "name": user.full_name,
-        "status": Status(user.status),
+        "queue_url": url_for(QUEUE, user),
         "age_state": age_state(user.waiting_since) if user.waiting_since else None,
-        "age": format_duration(timezone.now() - user.waiting_since) if user.waiting_since else "",
-        "is_answered": user.is_answered,
-        "waits_for_partner": user.open_requirements > 0,
-        "is_overdue": user.requirements_due_at is not None and user.requirements_due_at < timezone.now(),
-        "sees_identity": sees_identity,
+        "age": format_duration(now - user.waiting_since) if user.waiting_since else "",
+        "is_overdue": user.requirements_due_at is not None and user.requirements_due_at < now,
+        "refusal": refusal,
         "snapshot": snapshot,
         "requirements": asked,
         # In the order of the page, so that each difference is shown once.
@@ -103,15 +70,46 @@ def _decision_context(user: User, reader: Staff, sent: Mapping[str, Any], *, is_
         "seen": seen,
         "claim": claim,
         "is_claimed_by_other": is_claimed_by_other,
-        "may_decide": may_decide,
+        "may_act": may_act,
         "may": compliance.permitted_actions(user=user, claim=claim, staff=reader),
-        "moves": present if may_decide and not is_claimed_by_other else [],
+        "moves": list(_moves(user, snapshot, two_person_moves, panel, sent.get("form"))) if may_act else [],
         "panel": panel,
-        "may_ask": may_decide and not is_claimed_by_other and requirements.may_be_asked(user),
-        "ask": AskForm(),
-        "ask_templates": json.dumps(ask_templates()),
         "version": version_of(user),
+        **_ask_context(request, user, sent, is_open="ask" in sent and refusal is None),
+        "may_ask": may_act and requirements.may_be_asked(user),
+        "groups": list(_groups(user, sees_identity=reader.has_perm(IDENTITY_PERMISSION))),
+        # One row more than shown tells whether there are more.
+        "conversions": user.conversions.order_by("-created_at", "-tiebreak")[: LISTED_ROWS + 1],
+        "documents": user.documents.select_related("withdrawal").order_by("-created_at", "-tiebreak")[
+            : LISTED_ROWS + 1
+        ],
+        "listed_rows": LISTED_ROWS,
+        "file": file_of(user, reader),
+        "note_form": sent.get("note_form") or AddNoteForm(),
+        "timeline": timeline(user, reader, count=count),
+        "longer_timeline": min(count + MORE, MAX_SHOWN) if count < MAX_SHOWN else None,
     }
+
+
+def _moves(
+    user: User,
+    snapshot: Snapshot,
+    two_person_moves: Collection[Status],
+    panel: Mapping[str, Any] | None,
+    sent: DecisionForm | None,
+) -> Iterator[dict[str, Any]]:
+    """The moves that the rules allow, but the one that is proposed already."""
+    proposed = panel["proposal"].to_status if panel and panel["proposal"].is_open else ""
+    needs_note = bool(approval_needs_note([flag.code for flag in snapshot.risk_flags]))
+    for to_status in TRANSITIONS[Status(user.status)]:
+        if to_status != proposed:
+            yield move_shown(
+                user,
+                to_status,
+                takes_two=to_status in two_person_moves,
+                asks_note=needs_note and to_status is Status.ACTIVE,
+                refused=sent if sent and sent.to_status == to_status else None,
+            )
 
 
 def _once(changes: Changes | None, seen: set[FieldChange]) -> dict[str, Any] | None:
@@ -125,8 +123,9 @@ def _once(changes: Changes | None, seen: set[FieldChange]) -> dict[str, Any] | N
 
 
 def _ask_context(request: HttpRequest, user: User, sent: Mapping[str, Any], *, is_open: bool) -> dict[str, Any]:
-    """The dialog of what the partner is asked, open where nothing was refused."""
-    context: dict[str, Any] = {"ask": sent["ask"], "ask_is_open": is_open}
+    """The dialog of what the partner is asked."""
+    context: dict[str, Any] = {"ask": sent.get("ask") or AskForm(), "ask_is_open": is_open}
+    context["ask_templates"] = json.dumps(ask_templates())
     if is_open:
         # The version that the person saw first, so that a change between the two steps is noticed.
         context["ask_version"] = request.POST.get("version", "")
@@ -136,12 +135,10 @@ def _ask_context(request: HttpRequest, user: User, sent: Mapping[str, Any], *, i
     return context
 
 
-def panel_of(
-    user: User, reader: Staff, snapshot: Snapshot, sent: Mapping[str, Any], *, is_open: bool
-) -> dict[str, Any] | None:
+def panel_of(user: User, reader: Staff, snapshot: Snapshot, sent: Mapping[str, Any]) -> dict[str, Any] | None:
     """The proposal that waits, or ended without anybody's act, and whether the reader may approve it.
 
-    sent: may have a refused form to show again, `approve` in an open dialog if is_open, or `decline`.
+    sent: may have a refused form to show again, `approve` or `decline`.
     """
     proposal = proposals.current(user)
     if proposal is None:
@@ -160,10 +157,8 @@ def panel_of(
         "changes": changes,
         "approve": sent.get("approve") or ApproveForm(),
         "decline": sent.get("decline") or DeclineForm(),
-        "may_decide": reader.has_perm(compliance.PERMISSION),
-        "is_approving": "approve" in sent and is_open,
     }
-    if panel["may_decide"] and proposal.is_open:
+    if reader.has_perm(compliance.PERMISSION) and proposal.is_open:
         refusal, makers = pair_of(proposal.by, reader)
         panel |= {
             "blocking_reason": refusal or compliance.blocking_reason(user, proposal.to_status),
@@ -210,43 +205,3 @@ def _display(user: User, column: str, value: Any) -> str:
 def _timeline_length(text: str) -> int:
     is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MAX_SHOWN))
     return max(SHOWN, min(int(text), MAX_SHOWN)) if is_number else SHOWN
-
-
-def _lists(user: User, reader: Staff) -> Iterator[dict[str, Any]]:
-    """The user's latest conversions and documents, whichever the reader may see."""
-    if reader.has_perm("transactions.view_conversion"):
-        yield {
-            "title": _("Conversions"),
-            "headings": (_("when"), _("from"), _("to"), _("rate"), _("conversion ID")),
-            "changelist": "admin:transactions_conversion_changelist",
-            **_latest(user.conversions.all(), _conversion_cells),
-        }
-    if reader.has_perm("transactions.view_document"):
-        yield {
-            "title": _("Documents"),
-            "headings": (_("when"), _("type"), _("title"), _("size"), ""),
-            "changelist": "admin:transactions_document_changelist",
-            **_latest(user.documents.select_related("withdrawal"), _document_cells),
-        }
-
-
-def _latest(rows: QuerySet[Any], cells: Callable[[Any], Sequence[Any]]) -> dict[str, Any]:
-    # One row more than shown tells whether there are more.
-    latest = list(map(cells, rows.order_by("-created_at", "-tiebreak")[: LISTED_ROWS + 1]))
-    return {"rows": latest[:LISTED_ROWS], "has_more": len(latest) > LISTED_ROWS}
-
-
-def _conversion_cells(row: Conversion) -> Sequence[Any]:
-    amounts = (f"{row.from_amount:f} {row.from_currency}", f"{row.to_amount:f} {row.to_currency}", f"{row.rate:f}")
-    return (row.created_at, *amounts, row.conversion_id)
-
-
-def _document_cells(row: Document) -> Sequence[Any]:
-    page = reverse("admin:transactions_document_change", args=(row.pk,))
-    return (
-        row.created_at,
-        row.get_type_display(),
-        format_html('<a class="bo-link" href="{}">{}</a>', page, row.title),
-        filesizeformat(row.size_bytes),
-        _("withdrawn") if hasattr(row, "withdrawal") else "",
-    )

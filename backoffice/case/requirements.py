@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_noop, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from backoffice.case.forms import NoteForm
 from backoffice.lists.cells import made_by, made_through
 from core.refusals import RefusedError
 from staff.models import Staff
@@ -107,12 +108,6 @@ class AskForm(forms.Form):
             (days, ngettext("%(days)s day", "%(days)s days", days) % {"days": days}) for days in DUE_DAYS
         ]
 
-    @classmethod
-    def from_template(cls, code: str) -> "AskForm":
-        """The form as the code's template begins it."""
-        template = TEMPLATES[RequirementCode(code)]
-        return cls(initial={"code": code, "fields_asked": template.fields, "message": template.message})
-
     def clean_message(self) -> str:
         """Refuse a message that names a suspicion."""
         # Browsers send line breaks as two characters.
@@ -127,12 +122,6 @@ class AskForm(forms.Form):
         """The arguments of open_requirement, from a valid form."""
         asked = {name: self.cleaned_data[name] for name in ("code", "message", "due_in_days")}
         return asked | {"fields": self.cleaned_data["fields_asked"]}
-
-    @property
-    def meaning(self) -> str:
-        """What the chosen code's template means in the reader's language; empty without one."""
-        code = self["code"].value()
-        return TEMPLATES[RequirementCode(code)].meaning if code in RequirementCode.values else ""
 
 
 def ask_templates() -> dict[str, dict[str, Any]]:
@@ -165,18 +154,6 @@ def preview(form: AskForm) -> dict[str, Any]:
     }
 
 
-class CloseForm(forms.Form):
-    """The end of a requirement."""
-
-    note = forms.CharField(
-        label=_("Note"), max_length=CLOSURE_NOTE_LENGTH, required=False, widget=forms.Textarea(attrs={"rows": 2})
-    )
-
-    def __init__(self, data: Mapping[str, Any] | None = None, *, requirement_id: object = "") -> None:
-        super().__init__(data, auto_id=f"close-{requirement_id}-%s")
-        self.requirement_id: object = requirement_id
-
-
 # The second step: what is sent is what the person saw, signed by the page that showed it
 
 MAX_SECONDS = 15 * 60
@@ -206,7 +183,12 @@ def _content(form: AskForm, user: User, staff: Staff) -> list[object]:
 # What is not closed
 
 
-def requirements_of(user: User, reader: Staff, *, close: CloseForm | None = None) -> list[dict[str, Any]]:
+def close_form(data: Mapping[str, Any] | None = None, *, requirement_id: object) -> NoteForm:
+    """The form that closes a requirement."""
+    return NoteForm(data, name=f"close-{requirement_id}", max_length=CLOSURE_NOTE_LENGTH, required=False)
+
+
+def requirements_of(user: User, reader: Staff, *, close: NoteForm | None = None) -> list[dict[str, Any]]:
     """The requirements that are not closed, oldest first, in a bounded number of statements; none without one.
 
     Each with its latest answers, the latest first. close: a refused form to show again.
@@ -236,7 +218,7 @@ def requirements_of(user: User, reader: Staff, *, close: CloseForm | None = None
             ],
             "is_overdue": not one.latest and one.due_at < timezone.now(),
             "is_cut": not hidden.isdisjoint(one.fields),
-            "close": close if close and close.requirement_id == one.pk else CloseForm(requirement_id=one.pk),
+            "close": close if close and close.name == f"close-{one.pk}" else close_form(requirement_id=one.pk),
         }
         for one in found
     ]

@@ -48,10 +48,9 @@ SAME_VISIT = timedelta(hours=1)
 
 
 class Entry(NamedTuple):
-    """A line of the timeline. rank: orders entries of the same instant. times: how many openings it summarises."""
+    """A line of the timeline. times: how many openings it summarises."""
 
     when: datetime
-    rank: tuple[int, int]
     kind: str
     title: str
     actor: str = ""
@@ -74,59 +73,50 @@ class Entry(NamedTuple):
         return "" if seconds is None else format_open_time(seconds)
 
 
-class Source(NamedTuple):
-    """The latest entries of one table. complete_since: older entries were not read; None: all were."""
-
-    entries: list[Entry]
-    complete_since: datetime | None
+# The latest entries of one table, and the time of the oldest if there are older ones, which were not read.
+Source = tuple[list[Entry], datetime | None]
 
 
-class Timeline(NamedTuple):
-    """The latest entries, and whether there are older ones."""
-
-    entries: list[Entry]
-    has_more: bool
-
-
-def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> Timeline:
-    """Return the latest `count` entries that the reader may see."""
-    sees_identity, sees_history = reader.has_perm(IDENTITY_PERMISSION), reader.has_perm(HISTORY_PERMISSION)
-    sources = [
-        _profile_changes(user, count, sees_identity=sees_identity)
-        if sees_history
-        else Source([_created(user.created_at)], None)
-    ]
-    if reader.has_perm("users.view_statuschange"):
-        decisions = user.status_changes.select_related("by", "proposal__by").order_by("-created_at", "-id")
-        sources.append(
-            _source(decisions, count, partial(_decision, sees_identity=sees_identity, sees_history=sees_history))
-        )
-    if reader.has_perm("users.view_proposal"):
-        proposals = user.proposals.select_related("by", "ended_by").order_by("-created_at")
-        sources.append(_source(proposals, count, _proposal))
-    if reader.has_perm("users.view_requirement"):
+def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> dict[str, Any]:
+    """Return the latest `count` entries that the reader may see, and whether there are older ones: `has_more`."""
+    may, by_time = reader.has_perm, ("-created_at", "-id")
+    sees_identity, sees_history = may(IDENTITY_PERMISSION), may(HISTORY_PERMISSION)
+    # Of the same instant, the entries of the first table come first.
+    sources: list[Source] = []
+    if may(FILE):
+        filed = FileEntry.objects.filter(user=user).select_related("by", "ends")
+        sources.append(_source(filed.order_by(*by_time), count, _filed))
+    if may(KEEP_RECORDS):
+        holds = user.holds.select_related("by", "release__by")
+        sources.append(_source(holds.order_by(*by_time), count, _hold))
+    if may("users.view_requirement"):
         sources += _requirements(user, count)
-    if reader.has_perm("users.view_casenote"):
+    if may("users.view_proposal"):
+        proposals = user.proposals.select_related("by", "ended_by")
+        sources.append(_source(proposals.order_by("-created_at"), count, _proposal))
+    if may("users.view_casenote"):
         sources.append(_source(user.case_notes.select_related("staff").order_by("-id"), count, _note))
-    if reader.has_perm(FILE):
-        filed = FileEntry.objects.filter(user=user).select_related("by", "ends").order_by("-created_at", "-id")
-        sources.append(_source(filed, count, _filed))
-    if reader.has_perm(KEEP_RECORDS):
-        holds = user.holds.select_related("by", "release__by").order_by("-created_at", "-id")
-        sources.append(_source(holds, count, _hold))
-    if reader.has_perm("users.claim_user") or reader.has_perm("users.view_accessrecord"):
+    if may("users.claim_user") or may("users.view_accessrecord"):
         records = AccessRecord.objects.filter(user=user).select_related("staff").order_by("-id")
-        accesses = _source(records, count * RECORDS_PER_ENTRY, _access)
-        sources.append(accesses._replace(entries=group_openings(accesses.entries)))
+        accesses, complete_since = _source(records, count * RECORDS_PER_ENTRY, _access)
+        sources.append((group_openings(accesses), complete_since))
+    if may("users.view_statuschange"):
+        decisions = user.status_changes.select_related("by", "proposal__by").order_by(*by_time)
+        decision = partial(_decision, sees_identity=sees_identity, sees_history=sees_history)
+        sources.append(_source(decisions, count, decision))
+    if sees_history:
+        sources.append(_profile_changes(user, count, sees_identity=sees_identity))
+    else:
+        sources.append(([_created(user.created_at)], None))
     return merge(sources, count)
 
 
-def merge(sources: Sequence[Source], count: int) -> Timeline:
+def merge(sources: Sequence[Source], count: int) -> dict[str, Any]:
     """Merge the sources, as far back as all of them are complete."""
-    horizon = max((source.complete_since for source in sources if source.complete_since is not None), default=None)
-    entries = [entry for source in sources for entry in source.entries if horizon is None or entry.when >= horizon]
-    entries.sort(key=lambda entry: (entry.when, entry.rank), reverse=True)
-    return Timeline(entries[:count], has_more=horizon is not None or len(entries) > count)
+    horizon = max((complete_since for _entries, complete_since in sources if complete_since), default=None)
+    entries = [entry for found, _since in sources for entry in found if horizon is None or entry.when >= horizon]
+    entries.sort(key=lambda entry: entry.when, reverse=True)
+    return {"entries": entries[:count], "has_more": horizon is not None or len(entries) > count}
 
 
 def group_openings(entries: Sequence[Entry]) -> list[Entry]:
@@ -148,7 +138,7 @@ def _source(rows: QuerySet[Any], count: int, entries: Callable[[Any], Iterable[E
     """Read the first `count` rows, and one more to see whether there are more. rows: newest first."""
     read = list(rows[: count + 1])
     shown = [entry for row in read[:count] for entry in entries(row)]
-    return Source(shown, read[count - 1].created_at if len(read) > count else None)
+    return shown, read[count - 1].created_at if len(read) > count else None
 
 
 def _profile_changes(user: User, count: int, *, sees_identity: bool) -> Source:
@@ -158,20 +148,20 @@ def _profile_changes(user: User, count: int, *, sees_identity: bool) -> Source:
         fields = tuple(differences(before, event, sees_identity=sees_identity))
         # An event that changes the status alone is a decision, which has an entry of its own.
         if fields or before.profile_changed_at != event.profile_changed_at:
-            rank, title = (1, event.pgh_id), _("Profile changed")
-            entries.append(Entry(event.pgh_created_at, rank, "change", title, *_origin(event), fields=fields))
+            title = _("Profile changed")
+            entries.append(Entry(event.pgh_created_at, "change", title, *_origin(event.pgh_context), fields=fields))
     if len(events) > count:
-        return Source(entries, events[-1].pgh_created_at)
-    return Source([*entries, *(_created(event.pgh_created_at, *_origin(event)) for event in events[-1:])], None)
+        return entries, events[-1].pgh_created_at
+    return [*entries, *(_created(event.pgh_created_at, *_origin(event.pgh_context)) for event in events[-1:])], None
 
 
 def _created(when: datetime, actor: str = "", source: str = "") -> Entry:
-    return Entry(when, (0, 0), "created", _("Submitted"), actor, source)
+    return Entry(when, "created", _("Submitted"), actor, source)
 
 
-def _origin(event: Any) -> tuple[str, str]:
+def _origin(context: Any) -> tuple[str, str]:
     """Return who made a change, and by which API key and request, or which command."""
-    return made_by(event.pgh_context), made_through(event.pgh_context)
+    return made_by(context), made_through(context)
 
 
 def _decision(change: StatusChange, *, sees_identity: bool, sees_history: bool) -> Iterator[Entry]:
@@ -179,7 +169,6 @@ def _decision(change: StatusChange, *, sees_identity: bool, sees_history: bool) 
     basis = change.basis
     yield Entry(
         change.created_at,
-        (2, change.pk),
         after.value,
         _("%(from)s → %(to)s") % {"from": before.label, "to": after.label},
         "; ".join(people_of(change)),
@@ -193,25 +182,22 @@ def _proposal(one: Proposal) -> Iterator[Entry]:
     """What was proposed, and what was declined: an approval is a decision, which has an entry of its own."""
     move = _("Proposed: %(move)s") % {"move": f"{Status(one.from_status).label} → {Status(one.to_status).label}"}
     by, reason = one.by.get_username(), label_of(one.reason_code)
-    yield Entry(one.created_at, (5, 0), "proposed", move, by, text=note_of(one), reason=reason)
     if one.state == ProposalState.DECLINED and one.ended_at:
         # Nobody where an operator did, by disabling the proposer's account: the audit log names them.
         decliner = one.ended_by.get_username() if one.ended_by else ""
-        yield Entry(one.ended_at, (6, 0), "declined", _("Proposal declined"), decliner, text=one.note)
+        yield Entry(one.ended_at, "declined", _("Proposal declined"), decliner, text=one.note)
+    yield Entry(one.created_at, "proposed", move, by, text=note_of(one), reason=reason)
 
 
 def _requirements(user: User, count: int) -> list[Source]:
     """What the partner was asked, its answers, and what compliance closed."""
     asked = _source(user.requirements.select_related("by").order_by("-created_at", "-id"), count, _asked)
-    if not asked.entries:
+    if not asked[0]:
         return []
     answers = RequirementResponse.objects.filter(requirement__user=user).select_related("requirement").order_by("-id")
     closures = RequirementClosure.objects.filter(requirement__user=user).select_related("requirement", "by", "decision")
-    return [
-        asked,
-        _source(answers, count, _answered),
-        _source(closures.order_by("-created_at", "-pk"), count, _closed),
-    ]
+    closed = _source(closures.order_by("-created_at", "-pk"), count, _closed)
+    return [closed, _source(answers, count, _answered), asked]
 
 
 def _asked(one: Requirement) -> Iterator[Entry]:
@@ -219,15 +205,13 @@ def _asked(one: Requirement) -> Iterator[Entry]:
     if one.fields:
         parts.append(", ".join(str(LABELS[column]) for column in one.fields))
     title = _("Asked of the partner: %(code)s") % {"code": one.get_code_display()}
-    actor = one.by.get_username()
-    yield Entry(one.created_at, (7, 0), "asked", title, actor, text=one.message, reason=" · ".join(parts))
+    yield Entry(one.created_at, "asked", title, one.by.get_username(), text=one.message, reason=" · ".join(parts))
 
 
 def _answered(one: RequirementResponse) -> Iterator[Entry]:
     title = _("The partner answered: %(code)s") % {"code": one.requirement.get_code_display()}
     reason = _("Note of the partner") if one.note else _("Answered by an update")
-    actor, source = made_by(one.context), made_through(one.context)
-    yield Entry(one.created_at, (8, one.pk), "answered", title, actor, source, text=one.note, reason=reason)
+    yield Entry(one.created_at, "answered", title, *_origin(one.context), text=one.note, reason=reason)
 
 
 def _closed(one: RequirementClosure) -> Iterator[Entry]:
@@ -235,32 +219,32 @@ def _closed(one: RequirementClosure) -> Iterator[Entry]:
     reason = ""
     if one.decision is not None:
         reason = _("By the decision: %(status)s") % {"status": Status(one.decision.to_status).label}
-    yield Entry(one.created_at, (9, 0), "requirementClosed", title, one.by.get_username(), text=one.note, reason=reason)
+    yield Entry(one.created_at, "requirementClosed", title, one.by.get_username(), text=one.note, reason=reason)
 
 
 def _hold(one: Hold) -> Iterator[Entry]:
     """A hold on the user's records, and its release."""
-    yield Entry(one.created_at, (10, 0), "held", _("Records held"), one.by.get_username(), text=one.reason)
     if end := getattr(one, "release", None):
-        yield Entry(end.created_at, (11, 0), "holdReleased", _("Hold released"), end.by.get_username(), text=end.reason)
+        yield Entry(end.created_at, "holdReleased", _("Hold released"), end.by.get_username(), text=end.reason)
+    yield Entry(one.created_at, "held", _("Records held"), one.by.get_username(), text=one.reason)
 
 
 def _filed(entry: FileEntry) -> Iterator[Entry]:
     """An entry in the user's file, or one that ended another."""
-    title = _("Closed: %(kind)s") if entry.ends else "%(kind)s"
+    kind = entry.get_kind_display()
+    title = _("Closed: %(kind)s") % {"kind": kind} if entry.ends else kind
     values = "\n".join(labelled(line.label, line.value) for line in described(entry) if line.value)
-    title = title % {"kind": entry.get_kind_display()}
-    yield Entry(entry.created_at, (12, 0), "filed", title, entry.author, made_through(entry.context), text=values)
+    yield Entry(entry.created_at, "filed", title, entry.author, made_through(entry.context), text=values)
 
 
 def _note(note: CaseNote) -> Iterator[Entry]:
-    yield Entry(note.created_at, (4, note.pk), "note", _("Note"), note.staff.get_username(), text=note.text)
+    yield Entry(note.created_at, "note", _("Note"), note.staff.get_username(), text=note.text)
 
 
 def _access(record: AccessRecord) -> Iterator[Entry]:
     title, actor = str(AccessKind(record.kind).label), record.staff.get_username()
     source = _("request %(id)s") % {"id": record.request_id} if record.request_id else ""
-    yield Entry(record.created_at, (3, record.pk), record.kind, title, actor, source, text=record.detail_text)
+    yield Entry(record.created_at, record.kind, title, actor, source, text=record.detail_text)
 
 
 _ICONS = {

@@ -12,7 +12,7 @@ from django.contrib.auth.decorators import permission_required
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -34,17 +34,12 @@ from users.retention import held
 class ExportAction(Action):
     """Sends a file. A GET, such as after a login, shows the page with the form, or leads to it.
 
-    page: that is shown with the form. back: the name of the page that the browser stays on.
+    back: the name of the page that the browser stays on.
     """
 
     permissions: tuple[str, ...] = (EXPORT_USERS,)
     fresh_seconds: int = FRESH_SECONDS
-    page: Callable[[Act], HttpResponse] | None = None
     back: str = "backoffice_exports"
-
-    def find(self, **kwargs: Any) -> Any:
-        """The user, if it is about one."""
-        return get_object_or_404(User.objects.select_related("partner"), pk=kwargs["user_id"]) if kwargs else None
 
     def get(self, act: Act) -> HttpResponse:
         return self.show(act) if act.row else redirect(self.back)

@@ -1,6 +1,7 @@
 """The tags and filters of the back office's templates: breadcrumbs, bands, who can help at the login, and values."""
 
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -106,6 +107,12 @@ def names_of_administrators() -> list[str]:
 def cell(value: Any) -> Any:
     """A cell of a table: a date and time by `moment`, any other value as it is."""
     return moment(value) if isinstance(value, datetime) else value
+
+
+@register.filter
+def digits(value: Decimal) -> str:
+    """A number as it was recorded, without an exponent, in any language."""
+    return f"{value:f}"
 
 
 @register.filter

@@ -354,7 +354,7 @@ TABLE: tuple[Page | Action, ...] = (
         "Add a note to a case",
         at("/admin/cases/{w.user.pk}/note/"),
         DECIDERS,
-        lambda _w: {"text": "Called the partner."},
+        lambda _w: {"note": "Called the partner."},
         lambda w: w.user.case_notes.filter(text="Called the partner.").exists(),
     ),
     Action(
@@ -462,7 +462,7 @@ TABLE: tuple[Page | Action, ...] = (
         "Propose an erasure",
         at("/admin/records/propose/"),
         KEEPERS,
-        lambda _w: {"which": "all", "count": "1", "reason": "Due."},
+        lambda _w: {"which": "all", "count": "1", "note": "Due."},
         lambda _w: ErasureProposal.objects.count() == 2,
     ),
     *(
@@ -470,17 +470,17 @@ TABLE: tuple[Page | Action, ...] = (
             f"{verb} an erasure",
             at(f"/admin/records/{{w.erasure.pk}}/{verb.lower()}/"),
             KEEPERS,
-            lambda _w: {"reason": "Seen."},
+            lambda _w: {"note": "Seen."},
             lambda w: ErasureProposal.objects.get(pk=w.erasure.pk).state != "open",
         )
         for verb in ("Approve", "Decline")
     ),
-    *form("Hold", "/admin/cases/{w.user.pk}/hold/", lambda _w: {"reason": "Litigation."}, is_held_now, KEEPERS),
+    *form("Hold", "/admin/cases/{w.user.pk}/hold/", lambda _w: {"note": "Litigation."}, is_held_now, KEEPERS),
     Action(
         "Release the hold",
         at("/admin/cases/{w.hold.user_id}/hold/release/"),
         KEEPERS,
-        lambda w: {"hold": str(w.hold.pk), "reason": "It has ended."},
+        lambda w: {"hold": str(w.hold.pk), "note": "It has ended."},
         lambda w: HoldRelease.objects.filter(pk=w.hold.pk).exists(),
     ),
     Action("Evidence pack: export", at("/admin/cases/{w.user.pk}/evidence/"), OVERSIGHT, is_done=is_exported),

@@ -51,7 +51,11 @@
     const message = form.elements.namedItem("message");
     const boxes = [...form.querySelectorAll('[name="fields_asked"]')];
     let chosen = form.elements.namedItem("code").value;
-    form.querySelector("[data-template]").remove();
+    const explain = (template) => {
+      form.querySelector("[data-meaning]").textContent = template.meaning;
+      form.querySelector("[data-means]").hidden = !template.meaning;
+    };
+    if (chosen) explain(templates[chosen]);
     form.addEventListener("change", (event) => {
       if (event.target.name !== "code") return;
       const before = templates[chosen] || { message: "", fields: [] };
@@ -61,8 +65,7 @@
       if (boxes.every((box) => box.checked === before.fields.includes(box.value))) {
         boxes.forEach((box) => { box.checked = template.fields.includes(box.value); });
       }
-      form.querySelector("[data-meaning]").textContent = template.meaning;
-      form.querySelector("[data-means]").hidden = !template.meaning;
+      explain(template);
     });
   }
 

@@ -20,7 +20,7 @@ NOTE = "Called the partner:\nthe passport follows."
 def test_a_note_is_in_the_timeline_with_its_author(user: User) -> None:
     reviewer = factories.StaffFactory.create(role="reviewer")
     client = client_of(reviewer)
-    response = client.post(f"{case_of(user)}note/", {"text": f" {NOTE} "})
+    response = client.post(f"{case_of(user)}note/", {"note": f" {NOTE} "})
     assert response.headers["Location"] == case_of(user)
     assert "Called the partner:<br>the passport follows." in page_of(client, user)
     note = user.case_notes.get()
@@ -43,7 +43,7 @@ def test_a_note_is_in_the_evidence_pack(user: User) -> None:
     ("text", "said"), [("", "A note is required."), (" \n", "A note is required."), ("x" * 2001, "2000")]
 )
 def test_an_empty_or_too_long_note_is_refused(user: User, text: str, said: str) -> None:
-    response = client_as("reviewer").post(f"{case_of(user)}note/", {"text": text})
+    response = client_as("reviewer").post(f"{case_of(user)}note/", {"note": text})
     assert response.status_code == 422
     assert said in response.content.decode()
     with pytest.raises(RefusedError, match=said):

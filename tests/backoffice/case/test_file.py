@@ -93,7 +93,7 @@ def test_one_form_adds_an_entry_of_each_kind(kind: str, user: User, reviewer: Cl
     for line in entries.described(entry):
         assert f"{line.label} {' '.join(line.value.split())}" in shown or line.secret, line
     assert f"· {entry.by.username}" in shown
-    assert "Recorded 0 min ago" in shown
+    assert "Recorded 0 minutes ago" in shown
     # The timeline.
     assert shown.rindex(str(FileKind(kind).label)) > shown.index("Timeline")
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from backoffice.case import timeline
-from backoffice.case.timeline import Entry, Source, merge
+from backoffice.case.timeline import Entry, merge
 from staff.models import Staff
 from tests import factories
 from tests.support.client import PartnerClient, Response
@@ -16,12 +16,12 @@ from users.models import AccessKind, AccessRecord, Status, User
 NOON = datetime(2026, 1, 15, 12, tzinfo=UTC)
 
 
-def entry(hour: int, number: int = 0, kind: str = "opened", actor: str = "ann") -> Entry:
-    return Entry(NOON + timedelta(hours=hour), (0, number), kind, kind, actor)
+def entry(hour: int, kind: str = "opened", actor: str = "ann") -> Entry:
+    return Entry(NOON + timedelta(hours=hour), kind, kind, actor)
 
 
 def kinds(user: User, reader: Staff, count: int = 50) -> list[str]:
-    return [entry.kind for entry in timeline.timeline(user, reader, count=count).entries]
+    return [entry.kind for entry in timeline.timeline(user, reader, count=count)["entries"]]
 
 
 def test_creation_names_the_partner_the_key_and_the_request(
@@ -29,14 +29,14 @@ def test_creation_names_the_partner_the_key_and_the_request(
 ) -> None:
     response = create_user()
     user = User.objects.get(pk=response.json()["userId"])
-    [created] = timeline.timeline(user, reviewer).entries
+    [created] = timeline.timeline(user, reviewer)["entries"]
     assert (created.kind, created.actor) == ("created", user.partner.slug)
     assert created.source == f"key {api.api_key[:16]}, request {response.header('X-Request-Id')}"
 
 
 def test_an_update_names_its_fields_and_its_request(user: User, api: PartnerClient, reviewer: Staff) -> None:
     response = api.patch("/v1/users/ada", {"city": "Ottawa", "occupation": "Nurse"})
-    change = timeline.timeline(user, reviewer).entries[0]
+    change = timeline.timeline(user, reviewer)["entries"][0]
     assert [(field.column, field.old, field.new) for field in change.fields] == [
         ("city", "Toronto", "Ottawa"),
         ("occupation", "Engineer", "Nurse"),
@@ -47,7 +47,7 @@ def test_an_update_names_its_fields_and_its_request(user: User, api: PartnerClie
 def test_a_decision_is_one_entry_with_person_and_reason(user: User, reviewer: Staff) -> None:
     factories.decide(user, Status.SUSPENDED)
     assert sorted(kinds(user, reviewer)) == ["active", "created", "suspended"]
-    told = timeline.timeline(user, reviewer).entries[0]
+    told = timeline.timeline(user, reviewer)["entries"][0]
     assert (told.title, told.text) == ("Active → Suspended", "Papers seen.")
     assert told.actor.startswith("staff-")
 
@@ -73,7 +73,7 @@ def test_openings_of_one_person_within_an_hour_are_one_entry(user: User, reviewe
     other = factories.StaffFactory.create(role="auditor")
     for staff in (reviewer, other, reviewer, reviewer):
         factories.AccessRecordFactory.create(kind=AccessKind.OPENED, user=user, staff=staff)
-    opened = [e for e in timeline.timeline(user, reviewer).entries if e.kind == "opened"]
+    opened = [e for e in timeline.timeline(user, reviewer)["entries"] if e.kind == "opened"]
     assert [(e.actor, e.times) for e in opened] == [(reviewer.username, 3), (other.username, 1)]
 
 
@@ -88,21 +88,21 @@ def test_openings_hours_apart_are_separate_entries() -> None:
 
 
 def test_sources_are_merged_newest_first() -> None:
-    merged = merge([Source([entry(3), entry(1)], None), Source([entry(2, kind="change")], None)], 5)
-    assert [e.when.hour for e in merged.entries] == [15, 14, 13]
-    assert not merged.has_more
+    merged = merge([([entry(3), entry(1)], None), ([entry(2, kind="change")], None)], 5)
+    assert [e.when.hour for e in merged["entries"]] == [15, 14, 13]
+    assert not merged["has_more"]
 
 
 def test_entries_of_the_same_instant_have_a_fixed_order() -> None:
-    one, two = Source([entry(0, 1)], None), Source([entry(0, 2)], None)
-    assert [merge(sources, 5).entries for sources in ([one, two], [two, one])] == [[entry(0, 2), entry(0, 1)]] * 2
+    later, earlier = [entry(0, "note")], [entry(0, "change")]
+    assert merge([(later, None), (earlier, None)], 5)["entries"] == [*later, *earlier]
 
 
 def test_entries_older_than_an_incomplete_source_are_left_out() -> None:
-    cut = Source([entry(9), entry(6)], NOON + timedelta(hours=6))
-    merged = merge([cut, Source([entry(7, kind="change"), entry(1, kind="created")], None)], 5)
-    assert [e.when.hour for e in merged.entries] == [21, 19, 18]
-    assert merged.has_more
+    cut = [entry(9), entry(6)], NOON + timedelta(hours=6)
+    merged = merge([cut, ([entry(7, kind="change"), entry(1, kind="created")], None)], 5)
+    assert [e.when.hour for e in merged["entries"]] == [21, 19, 18]
+    assert merged["has_more"]
 
 
 def test_the_page_shows_the_latest_entries_and_a_link_to_more(user: User, api: PartnerClient, reviewer: Staff) -> None:

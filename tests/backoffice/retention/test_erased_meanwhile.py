@@ -51,8 +51,8 @@ def user(committed_partner: Partner) -> User:
     [
         ("", None),
         ("decide/", {"to_status": "pendingCompliance", "reason_code": "other", "reason": "x", "then": "stay"}),
-        ("note/", {"text": "Called."}),
-        ("hold/", {"reason": "Litigation."}),
+        ("note/", {"note": "Called."}),
+        ("hold/", {"note": "Litigation."}),
         ("evidence/", {}),
         ("copy/", {"language": "en"}),
     ],

@@ -35,13 +35,13 @@ def hold_url(user: User) -> str:
 
 
 def test_a_hold_is_placed_by_one_and_released_by_another(user: User, reviewer: Client) -> None:
-    response = reviewer.post(hold_url(user), {"reason": "A production order."})
+    response = reviewer.post(hold_url(user), {"note": "A production order."})
     assert response.headers["Location"] == f"/admin/cases/{user.pk}/"
     hold = Hold.objects.get(user=user)
     own = reviewer.get(hold_url(user)).content.decode()
     assert "You placed this hold" in own
     assert "Release the hold" not in own
-    release = {"hold": str(hold.pk), "reason": "It has ended."}
+    release = {"hold": str(hold.pk), "note": "It has ended."}
     refused = reviewer.post(f"{hold_url(user)}release/", release)
     assert refused.status_code == 409
     assert is_held(user)
@@ -69,13 +69,13 @@ def test_the_case_says_who_holds_it_since_when_and_why(user: User) -> None:
 
 
 def test_a_hold_needs_a_reason(user: User, reviewer: Client) -> None:
-    assert reviewer.post(hold_url(user), {"reason": " "}).status_code == 422
+    assert reviewer.post(hold_url(user), {"note": " "}).status_code == 422
     assert not Hold.objects.exists()
 
 
 @pytest.mark.parametrize("hold", ["", "x", "00000000-0000-4000-8000-000000000000"])
 def test_an_unknown_hold_is_not_found(hold: str, user: User, reviewer: Client) -> None:
-    assert reviewer.post(f"{hold_url(user)}release/", {"hold": hold, "reason": "Done."}).status_code == 404
+    assert reviewer.post(f"{hold_url(user)}release/", {"hold": hold, "note": "Done."}).status_code == 404
 
 
 def test_every_page_of_a_held_user_says_so(user: User) -> None:

@@ -53,7 +53,7 @@ def latest() -> str:
 
 def propose(client: Client, *users: User) -> Any:
     return client.post(
-        f"{PAGE}propose/", {"which": "chosen", "user": [str(user.pk) for user in users], "reason": "Years are over."}
+        f"{PAGE}propose/", {"which": "chosen", "user": [str(user.pk) for user in users], "note": "Years are over."}
     )
 
 
@@ -95,18 +95,18 @@ def test_a_proposal_is_declined_with_a_reason(user: User) -> None:
     client = client_of(reviewer())
     propose(client, user)
     address = f"{latest()}decline/"
-    assert client.post(address, {"reason": " "}).status_code == 422
-    assert client.post(address, {"reason": "A complaint is open."}).status_code == 302
+    assert client.post(address, {"note": " "}).status_code == 422
+    assert client.post(address, {"note": "A complaint is open."}).status_code == 302
     assert "A complaint is open." in words(client.get(PAGE).content.decode())
 
 
 def test_nobody_is_proposed_without_a_reason_or_under_a_hold(user: User) -> None:
     by = reviewer()
     client = client_of(by)
-    sent = {"which": "chosen", "user": [str(user.pk)], "reason": ""}
+    sent = {"which": "chosen", "user": [str(user.pk)], "note": ""}
     assert client.post(f"{PAGE}propose/", sent).status_code == 422
-    assert client.post(f"{PAGE}propose/", sent | {"reason": "x", "user": ["x"]}).status_code == 400
-    assert client.post(f"{PAGE}propose/", {"which": "all", "count": "0", "reason": "x"}).status_code == 409
+    assert client.post(f"{PAGE}propose/", sent | {"note": "x", "user": ["x"]}).status_code == 400
+    assert client.post(f"{PAGE}propose/", {"which": "all", "count": "0", "note": "x"}).status_code == 409
     place_hold(user=user, by=by, reason="Litigation.")
     refused = propose(client, user)
     assert refused.status_code == 409
