@@ -70,8 +70,6 @@ def main() -> None:
         import config.wsgi  # noqa: F401, PLC0415 - before the worker is forked, as what fails here stops the start
     except ImproperlyConfigured as error:
         sys.exit(f"Configuration: {error}")
-    for name, setting in settings.MISSPELT_SETTINGS.items():
-        log.warning("unknown setting", name=name, alike=setting)
     host, port = settings.HOST, settings.PORT
     try:
         of_ipv6: Any = {"family": socket.AF_INET6, "dualstack_ipv6": socket.has_dualstack_ipv6()} if ":" in host else {}

@@ -4,7 +4,6 @@ They raise ValueError with what to set; `Env` adds the variable's name. No messa
 """
 
 import base64
-import difflib
 import json
 import re
 import ssl
@@ -52,8 +51,6 @@ _SET_DATABASE = (
 )
 # Django's settings and libpq's parameters.
 _DATABASE_KEYS = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
-# How much alike names are that differ by a letter or two, 1 being the same; those of other programs are less so.
-_ALIKE = 0.85
 _EXAMPLES = re.compile(r"change|example|insecure|secret|password|default", re.IGNORECASE)
 
 
@@ -63,23 +60,11 @@ class Env(environ.Env):  # type: ignore[misc]  # it has no types
     Each setting has a default.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._read: set[str] = set()
-
-    def misspelt(self) -> dict[str, str]:
-        """The variables that no setting has read, and whose names resemble one's: that name, by the variable's."""
-        others = sorted(self.ENVIRON.keys() - self._read)
-        return {
-            name: matches[0] for name in others if (matches := difflib.get_close_matches(name, self._read, 1, _ALIKE))
-        }
-
     def get_value(self, var: str, cast: Any = None, default: Any = None, parse_default: bool = False) -> Any:  # noqa: FBT001, FBT002
         """Return the value of a variable, as it is written.
 
         django-environ takes a value that begins with `$` for the name of another variable.
         """
-        self._read.add(var)
         value = self.ENVIRON.get(var, default)
         if value == default and not parse_default:
             return value

@@ -327,8 +327,5 @@ SESSION_EXPIRE_AT_BROWSER_CLOSE = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 X_FRAME_OPTIONS = "DENY"
 
-# Names of variables that are probably settings, and those settings: told by a check and at the service's start.
-MISSPELT_SETTINGS: dict[str, str] = env.misspelt()
-
 LOGGING_CONFIG = None
 logs.configure(debug=DEBUG)

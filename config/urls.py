@@ -19,20 +19,27 @@ from events.feed.views import EventList
 from events.metrics import feeds, webhooks
 from partners.api.base import PartnerAPIView, UnknownPath
 from partners.monitoring import health
-from partners.monitoring.metrics import DatabaseCollector, RedisCollector, keys, purge, sessions
+from partners.monitoring.metrics import InstallationCollector, gauges
 from partners.views import IdempotencyKeyItem, Ping
-from sandbox.key_views import ApiKeyCollection, ApiKeyItem, ApiKeyRotation
-from sandbox.request_views import SandboxRequestItem, SandboxRequestList
+from sandbox.self_service import (
+    ApiKeyCollection,
+    ApiKeyItem,
+    ApiKeyRotation,
+    SandboxRequestItem,
+    SandboxRequestList,
+    WebhookCollection,
+    WebhookItem,
+    WebhookSecretRotation,
+    WebhookTest,
+)
 from sandbox.simulated_transactions import SimulatedDocuments, SimulatedTransactions
 from sandbox.simulated_users import SimulatedClosing, SimulatedRequirements, SimulatedStatus
 from sandbox.views import SandboxMixin
-from sandbox.webhook_views import WebhookCollection, WebhookItem, WebhookSecretRotation, WebhookTest
 from transactions.api import DocumentFile, DocumentList, TransactionList
 from users.api.views import RequirementResponses, UserCollection, UserItem, VerificationCollection
 from users.decisions.metrics import cases, proposals
 
-REGISTRY.register(DatabaseCollector(sessions, keys, purge, feeds, webhooks, proposals, cases))
-REGISTRY.register(RedisCollector())
+REGISTRY.register(InstallationCollector(gauges, feeds, webhooks, proposals, cases))
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 handler500 = "backoffice.middleware.server_error"

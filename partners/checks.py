@@ -63,15 +63,6 @@ _READINESS = {
 }
 
 
-@register()
-def check_setting_names(**_: Any) -> list[CheckMessage]:
-    """Variables that are no settings, but resemble one."""
-    return [
-        Warning(f"{name} is not a setting.", hint=f"Is {setting} meant?", id="psi.W013")
-        for name, setting in settings.MISSPELT_SETTINGS.items()
-    ]
-
-
 @installation_check
 def check_readiness() -> Found:
     """What /readyz says."""

@@ -4,12 +4,11 @@ from datetime import UTC, datetime
 
 from django.http import HttpResponse
 
-from core.formats import format_timestamp, is_uuid
+from core.formats import is_uuid
 from partners.api import idempotency
 from partners.api.base import PartnerAPIView
 from partners.api.errors import NotFoundError, invalid_parameter
 from partners.api.request import PartnerRequest
-from partners.api.serializers import CompletedWriteSerializer
 
 
 class Ping(PartnerAPIView):
@@ -21,7 +20,7 @@ class Ping(PartnerAPIView):
             {
                 "partner": caller.partner_slug,
                 "mode": caller.mode.value,
-                "serverTime": format_timestamp(datetime.now(UTC)),
+                "serverTime": datetime.now(UTC),
             }
         )
 
@@ -39,4 +38,13 @@ class IdempotencyKeyItem(PartnerAPIView):
         write = idempotency.find_write(request.user.partner_id, key)
         if write is None:
             raise NotFoundError(KEY_NOT_FOUND)
-        return self.read(CompletedWriteSerializer({"idempotency_key": key, **write._asdict()}).data)
+        return self.read(
+            {
+                "idempotencyKey": key,
+                "method": write.method,
+                "path": write.path,
+                "status": write.status,
+                "completedAt": write.completed_at,
+                "expiresAt": write.expires_at,
+            }
+        )

@@ -35,7 +35,7 @@ _slow_requests = threading.Condition()
 
 
 def requested_fault(request: PartnerRequest) -> Fault | None:
-    """The fault that a sandbox partner's request asks for. Raises BadRequestError for an unknown one."""
+    """The fault that a sandbox partner's request asks for. Raises it if it is an error, BadRequestError if unknown."""
     value = request.header("HTTP_X_SANDBOX_FAULT")
     if value is None:
         return None
@@ -43,18 +43,15 @@ def requested_fault(request: PartnerRequest) -> Fault | None:
         raise invalid_parameter(HEADER, NOT_A_FAULT, "notAllowed")
     # The alerts do not count it.
     request_context.is_simulated = True
-    return Fault(value)
-
-
-def refuse(fault: Fault | None) -> None:
-    """Raise the ApiError that is asked for, if one is."""
-    match fault:
+    match Fault(value):
         case Fault.TOO_MANY_REQUESTS:
             raise TooManyRequestsError(RETRY_AFTER_SECONDS)
         case Fault.INTERNAL_ERROR:
             raise InternalError
         case Fault.UNAVAILABLE:
             raise UnavailableError
+        case fault:
+            return fault
 
 
 def wait(partner_id: int) -> None:

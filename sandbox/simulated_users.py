@@ -13,8 +13,7 @@ from core import json_rules
 from partners.api.errors import invalid_parameter
 from partners.api.request import PartnerRequest
 from partners.api.serializers import ChoiceField, ItemsField, RuleField, StrictSerializer, TextField, WholeNumberField
-from sandbox.serializers import NoFieldsSerializer
-from sandbox.views import SandboxUserView
+from sandbox.views import NoFieldsSerializer, SandboxUserView
 from staff.models import Staff
 from users import queries
 from users.api.serializers import user_json

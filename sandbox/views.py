@@ -3,13 +3,12 @@
 import time
 from contextlib import suppress
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import structlog
 from django.db import DatabaseError, InterfaceError, transaction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from core.database import errors
@@ -22,6 +21,7 @@ from partners.api.errors import MethodNotAllowedError, NotFoundError, Unavailabl
 from partners.api.idempotency import KeyUse
 from partners.api.request import PartnerRequest
 from partners.api.response import LostResponse
+from partners.api.serializers import StrictSerializer
 from partners.authentication import diagnosis, keys, signature_authentication
 from partners.authentication.signature_authentication import AuthenticationFailure, Caller, SignatureRefusedError
 from partners.authentication.signatures import NotUtf8Error
@@ -72,7 +72,6 @@ class SandboxMixin(PartnerAPIView):
         super().initial(request, *args, **kwargs)
         if self.caller is not None:
             self.fault = faults.requested_fault(self.request)
-            faults.refuse(self.fault)
 
     def get_handler(self) -> Handler:
         """The view's method, slow if that is asked for."""
@@ -152,18 +151,13 @@ class SandboxMixin(PartnerAPIView):
         return self.caller if count <= rate.amount else None
 
 
-class IsSandbox(BasePermission):
-    """Whether the caller is a sandbox partner."""
-
-    def has_permission(self, request: PartnerRequest, view: object) -> bool:  # type: ignore[override]
-        """By the API key's partner."""
-        return request.user.mode == Mode.SANDBOX
+class NoFieldsSerializer(StrictSerializer[Any]):
+    """An object without fields."""
 
 
 class SandboxView(PartnerAPIView):
     """A view that does not exist for live partners, whatever the method: they get 404."""
 
-    permission_classes = (IsSandbox,)
     # A repeated POST would simulate once more.
     refuse_signature_reuse = True
 
@@ -175,12 +169,9 @@ class SandboxView(PartnerAPIView):
 
     def check_permissions(self, request: Request) -> None:
         """Raises NotFoundError for live partners, MethodNotAllowedError for others."""
-        super().check_permissions(request)
+        if self.request.user.mode is not Mode.SANDBOX:
+            raise NotFoundError("Path not found.")
         super().get_handler()
-
-    def permission_denied(self, request: object, message: object = None, code: object = None) -> NoReturn:
-        """Raises NotFoundError."""
-        raise NotFoundError("Path not found.")
 
 
 class SandboxUserView(SandboxView):

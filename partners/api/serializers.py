@@ -154,22 +154,3 @@ class ItemsField(serializers.ListField):
             raise serializers.ValidationError(f"Must have {self.min_length} to {self.max_length} items.", "length")
         items: list[Any] = self.run_child_validation(data)
         return items
-
-
-class CompletedWriteSerializer(serializers.Serializer[Any]):
-    """A write that has taken effect."""
-
-    idempotencyKey = serializers.UUIDField(source="idempotency_key")
-    method = serializers.CharField()
-    path = serializers.CharField()
-    status = serializers.IntegerField()
-    completedAt = InstantField(source="completed_at")
-    expiresAt = InstantField(source="expires_at")
-
-
-class DiagnosisSerializer(serializers.Serializer[Any]):
-    """Why the signature of a request was refused, for sandbox keys alone."""
-
-    cause = serializers.CharField()
-    message = serializers.CharField()
-    canonicalRequest = serializers.CharField()

@@ -114,70 +114,47 @@ def labelled(database: Session, name: str, text: str, label: str, statement: str
     return gauge
 
 
-def sessions(database: Session) -> list[Metric]:
-    """The service's sessions with this database, those of other machines included."""
+def gauges(database: Session) -> Iterator[Metric]:
+    """The service's sessions, those of other machines included; ends of API keys; the last purge, if it ever ended."""
     text = "The service's sessions with the database."
-    return [labelled(database, "psi_database_sessions", text, "state", _SESSIONS)]
-
-
-def keys(database: Session) -> list[Metric]:
-    """When the last API key of each enabled live partner ends, if it does."""
+    yield labelled(database, "psi_database_sessions", text, "state", _SESSIONS)
     name = "psi_api_keys_end_timestamp_seconds"
-    return [labelled(database, name, "When the partner's last API key ends.", "partner", _ENDS_OF_KEYS)]
-
-
-def purge(database: Session) -> list[Metric]:
-    """The last purge, if it ever ran to its end."""
+    yield labelled(database, name, "When the partner's last API key ends.", "partner", _ENDS_OF_KEYS)
     name, text = "psi_purge_ended_timestamp_seconds", "When purge_expired last ran to its end."
-    return [GaugeMetricFamily(name, text, value=ended) for (ended,) in database.execute(_PURGED).fetchall()]
+    for (ended,) in database.execute(_PURGED).fetchall():
+        yield GaugeMetricFamily(name, text, value=ended)
 
 
-class DatabaseCollector(Collector):
-    """Gauges from several sources, and whether the database responded in time."""
+class InstallationCollector(Collector):
+    """Gauges from several sources, and whether the database and Redis responded in time."""
 
     def __init__(self, *sources: Source) -> None:
         self._sources = sources
-        self._probe = Probe(self._read)
+        self._database, self._redis = Probe(self._read), Probe(ping_redis)
 
     def describe(self) -> list[Metric]:
         """No metrics: registering this reads nothing."""
         return []
 
     def collect(self) -> Iterator[Metric]:
-        """The gauges; only `psi_database_up` (0) if the database does not respond."""
+        """The gauges, unless the database does not respond; `psi_redis_up` where REDIS_URL is set."""
+        database, redis = self._database.start(), self._redis.start() if settings.REDIS_URL else None
         gauges: list[Metric] | None = None
         with suppress(TimeoutError, psycopg.Error):
-            gauges = self._probe.start().result(TIMEOUT_SECONDS)
+            gauges = database.result(TIMEOUT_SECONDS)
         is_up = gauges is not None
         yield GaugeMetricFamily("psi_database_up", "Whether the database responded to this scrape.", value=is_up)
         yield from gauges or ()
+        if redis:
+            is_up = False
+            with suppress(TimeoutError):
+                is_up = redis.exception(TIMEOUT_SECONDS) is None
+            yield GaugeMetricFamily("psi_redis_up", "Whether Redis responded to this scrape.", value=is_up)
 
     def _read(self) -> list[Metric]:
-        gauges: list[Metric] = []
+        found: list[Metric] = []
         with connect() as database:
             for source in self._sources:
                 with suppress(UndefinedTable):  # not migrated yet
-                    gauges += source(database)
-        return gauges
-
-
-class RedisCollector(Collector):
-    """`psi_redis_up`; nothing where REDIS_URL is empty."""
-
-    def __init__(self) -> None:
-        self._probe = Probe(ping_redis)
-
-    def describe(self) -> list[Metric]:
-        """No metrics: registering this asks nothing."""
-        return []
-
-    def collect(self) -> Iterator[Metric]:
-        """1 if Redis answered within TIMEOUT_SECONDS, else 0."""
-        if not settings.REDIS_URL:
-            return
-        try:
-            self._probe.start().result(TIMEOUT_SECONDS)
-            is_up = True
-        except Exception:  # noqa: BLE001 - whatever it is, Redis did not answer
-            is_up = False
-        yield GaugeMetricFamily("psi_redis_up", "Whether Redis responded to this scrape.", value=is_up)
+                    found += source(database)
+        return found

@@ -16,7 +16,7 @@ from events.webhooks.deliveries import TEST_TYPE
 from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT
 from partners.api.serializers import TextField
 from sandbox.faults import Fault
-from sandbox.serializers import MAX_HOURS
+from sandbox.self_service import MAX_HOURS
 from sandbox.simulated_transactions import MAX_ITEMS
 from tests.support import drift
 from tests.support.client import in_process

@@ -19,7 +19,7 @@ from events.webhooks import addresses, deliveries, delivering, endpoints
 from partners.api import idempotency
 from partners.authentication import keys
 from partners.models import ApiKey, IdempotencyRecord, Partner
-from sandbox import faults, webhook_views
+from sandbox import faults, self_service
 from tests import factories
 from tests.support.at_once import at_once
 from tests.support.client import PartnerClient, Response, Transport, now
@@ -247,8 +247,8 @@ def test_a_test_tells_any_status_and_without_an_answer_an_error_alone(
 def test_a_receiver_that_is_silent_ends_a_test_before_five_seconds(
     sandbox: PartnerClient, loopback: None, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert webhook_views.TEST_SECONDS < 5
-    monkeypatch.setattr(webhook_views, "TEST_SECONDS", 0.5)
+    assert self_service.TEST_SECONDS < 5
+    monkeypatch.setattr(self_service, "TEST_SECONDS", 0.5)
     webhook, released = add(sandbox, receiver.url), Event()
     receiver.reply = lambda _: Reply(wait=lambda: released.wait(WAIT_SECONDS))
     try:
@@ -312,7 +312,7 @@ def test_one_test_of_a_partner_at_a_time(
 def test_a_partner_s_slow_request_holds_up_no_other_partner(
     sandbox: PartnerClient, loopback: None, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, transport: Transport
 ) -> None:
-    monkeypatch.setattr(webhook_views, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(self_service, "WAIT_SECONDS", 0.01)
     partner = factories.PartnerFactory.create(mode="sandbox")
     slow = factories.client_of(partner, transport)
     webhook, of_slow = add(sandbox, receiver.url), add(slow, receiver.url)
@@ -330,7 +330,7 @@ def test_few_requests_that_may_take_seconds_run_at_once(
     sandbox: PartnerClient, any_host: None, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     webhook = add(sandbox)
-    monkeypatch.setattr(webhook_views, "WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(self_service, "WAIT_SECONDS", 0.01)
     with faults.slow_slot(-1), faults.slow_slot(-2):
         response = sandbox.post(item(webhook, name), {}) if name else sandbox.post(WEBHOOKS, {"url": URL})
     assert_error(response, 503)
@@ -416,7 +416,7 @@ def test_two_sixth_webhooks_at_once_make_no_six(
     committed_sandbox: PartnerClient, any_host: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A busy machine may be slow.
-    monkeypatch.setattr(webhook_views, "WAIT_SECONDS", WAIT_SECONDS)
+    monkeypatch.setattr(self_service, "WAIT_SECONDS", WAIT_SECONDS)
     partner = partner_of(committed_sandbox)
     factories.WebhookEndpointFactory.create_batch(4, partner=partner)
     found = at_once(4, lambda _: committed_sandbox.post(WEBHOOKS, {"url": URL}).status)

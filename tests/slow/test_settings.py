@@ -348,13 +348,6 @@ def test_a_bad_setting_stops_every_start_with_one_line(command: tuple[str, ...])
     assert "0123456789abc" not in line
 
 
-def test_a_name_that_resembles_a_settings_is_warned_of() -> None:
-    ended = start(*MANAGE, RETENSION_YEARS="7", REDIS_URI="x", HOSTNAME="x", DATABASE_HOST="x")
-    assert ended.returncode == 0, ended.stderr
-    assert "(psi.W013) RETENSION_YEARS is not a setting.\n\tHINT: Is RETENTION_YEARS meant?" in ended.stderr
-    assert ended.stderr.count("psi.W013") == 2
-
-
 def settings_read() -> Iterator[str]:
     """The names of all variables that the settings read, from their source."""
     for node in ast.walk(ast.parse(SETTINGS.read_text())):

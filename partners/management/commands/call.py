@@ -1,8 +1,8 @@
-import base64
 import json
 import os
 import re
 from argparse import ArgumentTypeError
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, responses
@@ -38,16 +38,13 @@ def encode_target(text: str) -> str:
     return target
 
 
-def _method(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z]+", text, re.ASCII):
-        raise ArgumentTypeError("must be a method such as GET")
-    return text.upper()
+def _form(pattern: str, what: str) -> Callable[[str], str]:
+    def checked(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ArgumentTypeError(f"must be {what}")
+        return text
 
-
-def _visible_ascii(text: str) -> str:
-    if not re.fullmatch(r"[!-~]*", text):
-        raise ArgumentTypeError("must be visible ASCII characters")
-    return text
+    return checked
 
 
 class Command(ServiceCommand):
@@ -56,7 +53,7 @@ class Command(ServiceCommand):
         f" environment, as {API_KEY} and {SECRET}: others can see a command line. Exit status 0 for every response."
     )
     arguments = (
-        Argument("method", metavar="METHOD", type=_method, help="such as GET"),
+        Argument("method", metavar="METHOD", type=_form("[A-Za-z]+", "a method such as GET"), help="such as GET"),
         Argument(
             "path", metavar="PATH", type=encode_target, help="with the query, such as /v1/ping; percent-encoded or not"
         ),
@@ -65,15 +62,19 @@ class Command(ServiceCommand):
         Argument("--base-url", metavar="URL", help="default: HOST and PORT"),
         Argument("--data", default="", metavar="JSON", help="the body"),
         Argument(
-            "--idempotency-key", type=_visible_ascii, metavar="UUID", default="", help="sent and signed unchanged"
+            "--idempotency-key",
+            type=_form("[!-~]*", "visible ASCII characters"),
+            metavar="UUID",
+            default="",
+            help="sent and signed unchanged",
         ),
     )
 
-    def perform(
-        self, *, method: str, path: str, base_url: str | None, data: str, idempotency_key: str, **given: Any
-    ) -> Outcome:
+    def perform(self, *, path: str, base_url: str | None, data: str, idempotency_key: str, **given: Any) -> Outcome:
         # The path of the base URL is sent, not signed.
-        base_url, body = _base_url(base_url or default_base_url()), data.encode()
+        base_url, body, method = base_url or default_base_url(), data.encode(), given["method"].upper()
+        if not re.fullmatch(r"https?://([\w.-]+|\[[\da-fA-F:.]+\])(:\d{1,5})?(/[^?#\s]*)?", base_url, re.ASCII):
+            raise CommandError("PSI_BASE_URL is no URL such as https://partners.example")
         api_key, secret = _credential(API_KEY, given["api_key"]), _credential(SECRET, given["secret"])
         timestamp, (signed, _, query) = datetime.now(UTC).isoformat(), path.partition("?")
         canonical = canonical_request(
@@ -104,12 +105,6 @@ def _credential(name: str, given: str | None) -> str:
     return value
 
 
-def _base_url(url: str) -> str:
-    if not re.fullmatch(r"https?://([\w.-]+|\[[\da-fA-F:.]+\])(:\d{1,5})?(/[^?#\s]*)?", url, re.ASCII):
-        raise CommandError("PSI_BASE_URL is no URL such as https://partners.example")
-    return url
-
-
 def default_base_url() -> str:
     """The URL of the service with these settings."""
     host = _CALLABLE.get(settings.HOST, settings.HOST)
@@ -120,13 +115,8 @@ def _outcome(response: HTTPResponse, body: bytes) -> Outcome:
     data: dict[str, Any] = {"status": response.status, "headers": dict(response.headers.items())}
     status = f"{response.status} {responses.get(response.status, '')}".rstrip()
     try:
-        data["body"] = shown = body.decode()
-    except UnicodeDecodeError:
-        data |= {"body": base64.b64encode(body).decode(), "bodyEncoding": "base64"}
-        shown = f"({len(body)} bytes of {response.headers['Content-Type']}, not shown)"
-    try:
         data["body"] = json.loads(body)
         shown = json.dumps(data["body"], indent=2, ensure_ascii=False)
-    except ValueError:
-        pass  # not JSON: shown unchanged
+    except ValueError:  # a document, or a proxy's page
+        data["body"] = shown = f"({len(body)} bytes of {response.headers['Content-Type']}, not shown)" if body else ""
     return Outcome(data, [status, *([shown] if shown else [])])
