@@ -1,7 +1,7 @@
 """The setting UNFOLD: name, colours and sidebar of the back office."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.apps import apps
 from django.http import HttpRequest
@@ -22,123 +22,90 @@ UNFOLD_TEXTS = (
 )
 
 
-class Link(NamedTuple):
-    """A link of the sidebar, for users with a permission; its title is also the page's name in the breadcrumbs."""
-
-    title: Any
-    icon: str
-    view: str
-    permission: str
+# A link of the sidebar: its title, which is also the page's name in the breadcrumbs, icon, view, and permission.
+Link = tuple[Any, str, str, str]
 
 
-def _list_of(app: str, model: str, icon: str) -> Link:
+def _list_of(model: str, icon: str) -> Link:
     """Return the link to the admin's list of a model, titled by the model's plural name."""
-
-    def title() -> str:
-        return str(capfirst(apps.get_model(app, model)._meta.verbose_name_plural))  # noqa: SLF001 - documented by Django
-
-    return Link(lazy(title, str)(), icon, f"admin:{app}_{model}_changelist", f"{app}.view_{model}")
+    app, name = model.split(".")
+    title = lazy(lambda: capfirst(apps.get_model(model)._meta.verbose_name_plural), str)()  # noqa: SLF001 - Django's public name
+    return title, icon, f"admin:{app}_{name}_changelist", f"{app}.view_{name}"
 
 
-OVERVIEW = Link(_("Overview"), "monitoring", "backoffice_landing", "users.view_user")
-QUEUE = Link(_("Queue"), "inbox", "admin:users_user_queue", "users.view_user")
-USERS = _list_of("users", "user", "group")
-SECOND_PERSON = Link(_("For a second person"), "group_add", "admin:users_proposal_changelist", "users.view_proposal")
+OVERVIEW, QUEUE, SECOND_PERSON = "backoffice_landing", "admin:users_user_queue", "admin:users_proposal_changelist"
 SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
     (
         _("Cases"),
         (
-            OVERVIEW,
-            QUEUE,
-            Link(_("Answered"), "mark_email_read", "admin:users_user_answered", "users.view_user"),
-            Link(_("Waiting for the partner"), "hourglass_top", "admin:users_user_asked", "users.view_user"),
-            Link(
-                _("Changed since the decision"),
-                "published_with_changes",
-                "admin:users_user_changed",
-                "users.view_user",
-            ),
-            SECOND_PERSON,
-            Link(_("Screening"), "person_search", "admin:users_fileentry_screening", "users.view_fileentry"),
-            Link(_("Reviews"), "speed", "admin:users_fileentry_riskRating", "users.view_fileentry"),
-            Link(_("Requests"), "forum", "admin:users_fileentry_personRequest", "users.view_fileentry"),
-            USERS,
-            _list_of("transactions", "conversion", "currency_exchange"),
-            _list_of("transactions", "document", "description"),
+            (_("Overview"), "monitoring", OVERVIEW, "users.view_user"),
+            (_("Queue"), "inbox", QUEUE, "users.view_user"),
+            (_("Answered"), "mark_email_read", "admin:users_user_answered", "users.view_user"),
+            (_("Waiting for the partner"), "hourglass_top", "admin:users_user_asked", "users.view_user"),
+            (_("Changed since the decision"), "published_with_changes", "admin:users_user_changed", "users.view_user"),
+            (_("For a second person"), "group_add", SECOND_PERSON, "users.view_proposal"),
+            (_("Screening"), "person_search", "admin:users_fileentry_screening", "users.view_fileentry"),
+            (_("Reviews"), "speed", "admin:users_fileentry_riskRating", "users.view_fileentry"),
+            (_("Requests"), "forum", "admin:users_fileentry_personRequest", "users.view_fileentry"),
+            _list_of("users.user", "group"),
+            _list_of("transactions.conversion", "currency_exchange"),
+            _list_of("transactions.document", "description"),
         ),
     ),
     (
         _("Oversight"),
         (
-            _list_of("users", "statuschange", "gavel"),
-            _list_of("users", "userevent", "history"),
-            _list_of("users", "accessrecord", "visibility"),
-            _list_of("core", "auditentry", "receipt_long"),
-            Link(_("Records"), "event_busy", "backoffice_records", "users.keep_records"),
-            Link(_("Export"), "download", "backoffice_exports", "users.export_user"),
+            _list_of("users.statuschange", "gavel"),
+            _list_of("users.userevent", "history"),
+            _list_of("users.accessrecord", "visibility"),
+            _list_of("core.auditentry", "receipt_long"),
+            (_("Records"), "event_busy", "backoffice_records", "users.keep_records"),
+            (_("Export"), "download", "backoffice_exports", "users.export_user"),
         ),
     ),
     (
         _("Partners"),
         (
-            _list_of("partners", "partner", "handshake"),
-            _list_of("partners", "apikey", "key"),
-            _list_of("events", "webhookendpoint", "webhook"),
-            _list_of("events", "webhookdelivery", "outgoing_mail"),
+            _list_of("partners.partner", "handshake"),
+            _list_of("partners.apikey", "key"),
+            _list_of("events.webhookendpoint", "webhook"),
+            _list_of("events.webhookdelivery", "outgoing_mail"),
         ),
     ),
-    (_("Staff"), (_list_of("staff", "staff", "badge"), _list_of("auth", "group", "admin_panel_settings"))),
+    (_("Staff"), (_list_of("staff.staff", "badge"), _list_of("auth.group", "admin_panel_settings"))),
 )
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the links that the user may follow, in Unfold's form, with the present page's marked active."""
-    groups, active = [], _active_link(request.path)
-    for title, links in SIDEBAR:
-        if items := [
-            _item(link, request, is_active=link is active) for link in links if request.user.has_perm(link.permission)
-        ]:
-            groups.append({"title": title, "items": items})
-    return groups
+    """Return the links that the user may follow, in Unfold's form, with the present page's marked active.
 
-
-def _active_link(path: str) -> Link | None:
-    """Return the link of which a page is the page, or the closest above it."""
-    if path.startswith("/admin/cases/"):
-        return QUEUE
-    links = {reverse(link.view): link for _title, links in SIDEBAR for link in links}
-    # All pages are below the overview's address.
-    above = [one for one, link in links.items() if path.startswith(one) and (link is not OVERVIEW or path == one)]
-    return links[max(above, key=len)] if above else None
-
-
-def _item(link: Link, request: HttpRequest, *, is_active: bool) -> dict[str, Any]:
-    address = reverse(link.view)
-    if link is USERS and request.user.has_perm("users.decide_user"):
-        address += "?status__exact=pendingCompliance"
-    item = {"title": link.title, "icon": link.icon, "link": address, "active": is_active}
-    if link is SECOND_PERSON and (count := _count_of_proposals()):
-        item |= {"badge": count, "badge_variant": "warning"}
-    return item
-
-
-def _count_of_proposals() -> str:
-    """Return how many proposals wait; empty without any."""
+    That is the link of which the page is the page, or the closest above it.
+    """
     from backoffice.lists.bounded_lists import bounded_count, count_text  # noqa: PLC0415 - settings load this module
     from users.decisions import proposals  # noqa: PLC0415
 
-    count = bounded_count(proposals.waiting())
-    return count_text(count) if count else ""
+    addresses = {view: reverse(view) for _title, links in SIDEBAR for *_, view, _permission in links}
+    # All pages are below the overview's address.
+    path = request.path
+    above = [one for one, at in addresses.items() if path.startswith(at) and (one != OVERVIEW or path == at)]
+    active = max(above, key=lambda view: len(addresses[view]), default="")
+    active = QUEUE if path.startswith("/admin/cases/") else active
+    groups = []
+    for group, links in SIDEBAR:
+        items = []
+        for title, icon, view, permission in links:
+            if request.user.has_perm(permission):
+                items.append({"title": title, "icon": icon, "link": addresses[view], "active": view == active})
+                if view == SECOND_PERSON and (count := bounded_count(proposals.waiting())):
+                    items[-1] |= {"badge": count_text(count), "badge_variant": "warning"}
+        if items:
+            groups.append({"title": group, "items": items})
+    return groups
 
 
 def _file(name: str) -> Callable[[HttpRequest], str]:
     # The name that collectstatic gave the file is known only when a page is rendered.
     return lambda _request: static(f"backoffice/{name}")
-
-
-def _no_colours(_request: HttpRequest) -> dict[str, Any]:
-    """Return no colours: Unfold would write them inline into each page; they are in look.css."""
-    return {}
 
 
 def unfold(*, debug: bool) -> dict[str, Any]:
@@ -158,7 +125,8 @@ def unfold(*, debug: bool) -> dict[str, Any]:
                 {"title": _("Second factors"), "link": reverse_lazy("mfa_index")},
             ]
         },
-        "COLORS": _no_colours,
+        # Unfold would write colours inline into each page; they are in look.css.
+        "COLORS": lambda _request: {},
         "STYLES": [_file("look.css")],
         "SCRIPTS": [_file("backoffice.js")],
         "ENVIRONMENT": [_("Development"), "warning"] if debug else None,

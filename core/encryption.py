@@ -75,7 +75,7 @@ def reencrypt(column: EncryptedColumn, *, batch_size: int, dry_run: bool) -> Cou
 
     dry_run: only count. Safe while serving: a batch's rows are locked while they are written.
     """
-    count, last_pk = Count(), None
+    count, last_pk, ciphers = Count(), None, _ciphers(column.purpose)
     while True:
         with transaction.atomic(using=column.using and column.using()):
             rows = column.rows().order_by("pk")
@@ -86,14 +86,16 @@ def reencrypt(column: EncryptedColumn, *, batch_size: int, dry_run: bool) -> Cou
                 rows = rows.select_for_update(no_key=True, of=("self",))
             batch = list(rows[:batch_size])
             for row in batch:
+                encrypted = column.read(row)
+                with suppress(InvalidToken):
+                    ciphers[0].decrypt(encrypted)
+                    count.current += 1
+                    continue
                 try:
-                    renewed = _renewed(column.read(row), column.purpose)
+                    renewed = MultiFernet(ciphers).rotate(encrypted).decode()
                 except InvalidToken:
                     if label := column.label(row):
                         count.unreadable.append(label)
-                    continue
-                if renewed is None:
-                    count.current += 1
                     continue
                 count.renewed += 1
                 if not dry_run:
@@ -101,11 +103,3 @@ def reencrypt(column: EncryptedColumn, *, batch_size: int, dry_run: bool) -> Cou
         if len(batch) < batch_size:
             return count
         last_pk = batch[-1].pk
-
-
-def _renewed(encrypted: str, purpose: str) -> str | None:
-    """The same text under the newest key; None if it is under that. Raises InvalidToken."""
-    with suppress(InvalidToken):
-        _ciphers(purpose)[0].decrypt(encrypted)
-        return None
-    return encrypt(decrypt(encrypted, purpose=purpose), purpose=purpose)

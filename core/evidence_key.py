@@ -2,18 +2,9 @@
 
 import hashlib
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.conf import settings
-
-_UNSIGNED = "# Evidence packs of this service are not signed.\n"
-_ID_LENGTH = 16
-
-
-def signing_key() -> Ed25519PrivateKey | None:
-    """Return the key that signs, if there is one."""
-    key: Ed25519PrivateKey | None = settings.EVIDENCE_SIGNING_KEY
-    return key
 
 
 def fingerprint(key: Ed25519PublicKey) -> str:
@@ -23,8 +14,8 @@ def fingerprint(key: Ed25519PublicKey) -> str:
 
 def signing_key_id() -> str:
     """Return the first 16 hex digits of the fingerprint of the key that signs; empty if packs are unsigned."""
-    key = signing_key()
-    return fingerprint(key.public_key())[:_ID_LENGTH] if key else ""
+    key = settings.EVIDENCE_SIGNING_KEY
+    return fingerprint(key.public_key())[:16] if key else ""
 
 
 def pem(key: Ed25519PublicKey) -> str:
@@ -34,8 +25,8 @@ def pem(key: Ed25519PublicKey) -> str:
 
 def published() -> str:
     """Return the public key in PEM with its SHA-256 before it, or a line that says that there is none."""
-    key = signing_key()
+    key = settings.EVIDENCE_SIGNING_KEY
     if key is None:
-        return _UNSIGNED
+        return "# Evidence packs of this service are not signed.\n"
     public = key.public_key()
     return f"# Verifies evidence packs of this service (Ed25519). SHA-256: {fingerprint(public)}\n{pem(public)}"

@@ -18,7 +18,6 @@ from django.utils import timezone
 from redis.exceptions import RedisError
 
 from core.database import grants, serving_role
-from core.evidence_key import signing_key
 from partners.models import ApiKey, Partner, in_force
 from partners.monitoring import health
 from partners.monitoring.health import named
@@ -128,7 +127,7 @@ def _redis_time() -> float:
 @installation_check
 def check_evidence_key() -> Found:
     """Whether evidence packs are signed."""
-    if signing_key() is None:
+    if settings.EVIDENCE_SIGNING_KEY is None:
         hint = "Set EVIDENCE_SIGNING_KEY: see docs/operations.md, “Sign evidence packs”."
         yield Warning("Evidence packs are unsigned.", hint=hint, id="psi.W009")
 

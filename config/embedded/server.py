@@ -80,11 +80,19 @@ class EmbeddedServer:
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._mutex():
-            self._lock_as_user()
+            if self._users_lock is None:
+                self._users_lock = (self.folder / "users").open("ab")
+                fcntl.flock(self._users_lock, fcntl.LOCK_SH)
+                # A forked child shares its parent's lock and must not release it.
+                process = os.getpid()
+                atexit.register(lambda: self.leave() if os.getpid() == process else None)
             if not self._is_running():
                 self.make_reachable()
                 if not (self.data / "PG_VERSION").exists():
-                    self._create_cluster()
+                    self.data.mkdir(mode=0o700, exist_ok=True)
+                    give_to_account(self.data)
+                    locale = ("--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C")
+                    self.run("initdb", "-D", str(self.data), "-U", SUPERUSER, "--auth=trust", *locale)
                 self._start()
             self._create_roles_and_database()
 
@@ -116,34 +124,22 @@ class EmbeddedServer:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
-    def _lock_as_user(self) -> None:
-        if self._users_lock is None:
-            self._users_lock = (self.folder / "users").open("ab")
-            fcntl.flock(self._users_lock, fcntl.LOCK_SH)
-            # A forked child shares its parent's lock and must not release it.
-            process = os.getpid()
-            atexit.register(lambda: self.leave() if os.getpid() == process else None)
-
     def _is_running(self) -> bool:
         # A connection tells: a killed server that is not reaped still is a process.
         with socket.socket(socket.AF_UNIX) as connection:
             return connection.connect_ex(str(self.socket_folder / SOCKET)) == 0
 
-    def _create_cluster(self) -> None:
-        self.data.mkdir(mode=0o700, exist_ok=True)
-        give_to_account(self.data)
-        self.run(
-            "initdb", "-D", str(self.data), "-U", SUPERUSER, "--auth=trust", "--encoding=UTF8",
-            "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C",
-        )  # fmt: skip
-
     def _start(self) -> None:
-        self._remove_stale_locks()
+        import psutil  # noqa: PLC0415 - it comes with the wheel, which production lacks
+
+        # PostgreSQL takes a killed server that is not reaped for running.
+        for lock in (self.data / "postmaster.pid", self.socket_folder / f"{SOCKET}.lock"):
+            with suppress(FileNotFoundError, ValueError, IndexError, psutil.NoSuchProcess):
+                if psutil.Process(int(lock.read_text().split()[0])).status() == psutil.STATUS_ZOMBIE:
+                    lock.unlink()
         log = self.data / "server.log"
-        # No port: the permissions of the socket's folder control access.
-        # pg_ctl gives the options to a shell.
-        folder = shlex.quote(str(self.socket_folder))
-        options = f"-c listen_addresses='' -c unix_socket_directories={folder}"
+        # No port: the permissions of the socket's folder control access. pg_ctl gives the options to a shell.
+        options = f"-c listen_addresses='' -c unix_socket_directories={shlex.quote(str(self.socket_folder))}"
         options += f" -c max_connections={self.max_connections} {self.options}"
         command = ["pg_ctl", "-D", str(self.data), "-l", str(log), "-o", options, "-w"]
         for attempt in range(START_ATTEMPTS):
@@ -154,15 +150,6 @@ class EmbeddedServer:
                 return
         tail = log.read_text(errors="replace")[-2000:] if log.exists() else "It wrote no log."
         raise EmbeddedServerError(f"The embedded PostgreSQL in {self.data} does not start:\n{tail}")
-
-    def _remove_stale_locks(self) -> None:
-        """Remove the locks of a killed server that is not reaped: PostgreSQL takes it for running."""
-        import psutil  # noqa: PLC0415 - it comes with the wheel, which production lacks
-
-        for lock in (self.data / "postmaster.pid", self.socket_folder / f"{SOCKET}.lock"):
-            with suppress(FileNotFoundError, ValueError, IndexError, psutil.NoSuchProcess):
-                if psutil.Process(int(lock.read_text().split()[0])).status() == psutil.STATUS_ZOMBIE:
-                    lock.unlink()
 
     def _create_roles_and_database(self) -> None:
         marker = self.folder / "ready"
@@ -175,16 +162,25 @@ class EmbeddedServer:
         marker.touch()
 
     def make_reachable(self) -> None:
-        """Create the socket's folder, and as root let the server's account pass through the folders above."""
-        if self.socket_folder != self.data:
-            _create_private(self.socket_folder)
-        if _account() is None:
+        """Create the socket's folder, and as root let the server's account pass through the folders above.
+
+        Raises EmbeddedServerError if the folder, where everybody may create something, is not of this account alone.
+        """
+        account = _account()
+        if (folder := self.socket_folder) != self.data:
+            with suppress(FileExistsError):
+                folder.mkdir(mode=0o700)
+                give_to_account(folder)
+            owner, found = account.pw_uid if account else os.geteuid(), folder.lstat()
+            if (found.st_mode, found.st_uid) != (stat.S_IFDIR | 0o700, owner):
+                raise EmbeddedServerError(f"{folder} is not a folder of account {owner} alone (mode 0700): remove it.")
+        if account is None:
             return
-        for folder in (*self.folder.parents, self.folder, *programs().parents, programs()):
-            mode = folder.stat().st_mode
+        for above in (*self.folder.parents, self.folder, *programs().parents, programs()):
+            mode = above.stat().st_mode
             if not mode & stat.S_IXOTH:
-                sys.stderr.write(f"chmod o+x {folder}: the embedded PostgreSQL has to pass through it.\n")
-                folder.chmod(mode | stat.S_IXOTH)
+                sys.stderr.write(f"chmod o+x {above}: the embedded PostgreSQL has to pass through it.\n")
+                above.chmod(mode | stat.S_IXOTH)
 
     def run(self, program: str, *arguments: str) -> None:
         """Run one of PostgreSQL's programs, under the server's account. Raises EmbeddedServerError."""
@@ -218,20 +214,6 @@ def give_to_account(folder: Path) -> None:
     """Change a folder's owner to the server's account, where this runs as root."""
     if account := _account():
         os.chown(folder, account.pw_uid, account.pw_gid, follow_symlinks=False)
-
-
-def _create_private(folder: Path) -> None:
-    """Create a folder of the server's account alone, in one where everybody may create something.
-
-    Raises EmbeddedServerError if something else is there.
-    """
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-        give_to_account(folder)
-    owner = account.pw_uid if (account := _account()) else os.geteuid()
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or stat.S_IMODE(found.st_mode) != 0o700 or found.st_uid != owner:  # noqa: PLR2004
-        raise EmbeddedServerError(f"{folder} is not a folder of account {owner} alone (mode 0700): remove it.")
 
 
 def programs() -> Path:

@@ -43,7 +43,13 @@ def set_up() -> tuple[str, int]:
         with transaction.atomic(using=OWNER):
             _create_or_update(role)
             tables = grant(role)
-            _require_no_more(role)
+            _, excess = grants.differences(connections[OWNER], role)
+            if excess:
+                raise ImproperlyConfigured(
+                    f"The role {role} of DATABASE_URL has further privileges ({', '.join(excess[:3])}): it owns tables"
+                    " or the database, is a member of another role, or PUBLIC has them. Revoke them, or name another"
+                    " role."
+                )
     except ProgrammingError as error:
         if not isinstance(error.__cause__, psycopg.errors.InsufficientPrivilege):
             raise
@@ -67,10 +73,9 @@ def _create_or_update(role: str) -> None:
                 f"The role {role} of DATABASE_URL is a superuser, or may create roles or databases, replicate or"
                 " bypass row security: name another role."
             )
-        if not other_rights:
-            cursor.execute(_compose("CREATE ROLE {} LOGIN", role))
-        elif not can_login:
-            cursor.execute(_compose("ALTER ROLE {} LOGIN", role))
+        if not can_login:
+            verb = sql.SQL("ALTER" if other_rights else "CREATE")
+            cursor.execute(sql.SQL("{} ROLE {} LOGIN").format(verb, sql.Identifier(role)).as_string(None))
         if password := connections[SERVING].settings_dict["PASSWORD"]:
             # Hashed here, to keep it out of the server's log.
             pgconn = cursor.connection.pgconn
@@ -83,17 +88,3 @@ def grant(role: str) -> int:
     """Grant what config/grants.sql says and revoke all else, as the owner; return the number of tables."""
     with transaction.atomic(using=OWNER):
         return grants.grant(connections[OWNER], role)
-
-
-def _require_no_more(role: str) -> None:
-    _, excess = grants.differences(connections[OWNER], role)
-    if excess:
-        raise ImproperlyConfigured(
-            f"The role {role} of DATABASE_URL has further privileges ({', '.join(excess[:3])}): it owns tables or the"
-            " database, is a member of another role, or PUBLIC has them. Revoke them, or name another role."
-        )
-
-
-def _compose(statement: str, *names: str) -> str:
-    # DDL has no parameters.
-    return sql.SQL(statement).format(*map(sql.Identifier, names)).as_string(None)

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from functools import reduce
-from operator import attrgetter
 from string import Formatter
 from types import FrameType, SimpleNamespace
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.apps import apps
@@ -31,8 +30,6 @@ from core.refusals import RefusedError
 
 # The last line of a command that makes a secret.
 SHOWN_ONCE = "Secrets are shown this once and cannot be read back: hand them over safely now."
-# A shell adds the signal's number to it.
-STATUS_OF_SIGNALS = 128
 # The keys are SQLSTATEs.
 _REFUSALS = {
     "25006": "The database is read-only: does DATABASE_URL name a standby?",
@@ -98,7 +95,7 @@ class ServiceCommand(BaseCommand):
             rows = [{name: _value_at(row, path) for name, path in self.data.items()} for row in result]
             return listing(self.lists, rows, self.columns)
         known = SimpleNamespace(**options, result=result)
-        data = {name: attrgetter(path)(known) for name, path in self.data.items()}
+        data = {name: _value_at(known, path) for name, path in self.data.items()}
         return Outcome(data, _PlainFormatter().vformat(self.text, (), vars(known) | data))
 
     @property
@@ -113,7 +110,10 @@ class ServiceCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run the command and print its outcome. Raises CommandError, and SystemExit for a status."""
-        _require_text(options)
+        for name, value in options.items():
+            # A command line can have bytes that are not UTF-8; the database accepts neither these nor NUL.
+            if isinstance(value, str) and ("\0" in value or value != value.encode(errors="replace").decode()):
+                raise CommandError(f"{name} is not text in UTF-8.")
         # Nothing is stored whose secret could not be shown.
         with (
             translated_errors(),
@@ -161,17 +161,22 @@ def translated_errors() -> Iterator[None]:
     """Raise CommandError, with one line, in place of an error that an operator can correct."""
     try:
         yield
+    except CommandError:
+        raise
     except Exception as error:
-        text = explained(error)
-        if not text or isinstance(error, CommandError):
-            raise
-        raise CommandError(text) from error
+        if text := explained(error):
+            raise CommandError(text) from error
+        raise
 
 
 def explained(error: Exception) -> str:
     """One line for an error that an operator can correct; empty for any other."""
+    if isinstance(error, (DatabaseError, InterfaceError)):
+        return _of_database(error)
     if isinstance(error, ValidationError):
-        return _one_line(error)
+        fields = error.message_dict if hasattr(error, "error_dict") else {NON_FIELD_ERRORS: error.messages}
+        parts = [("" if name == NON_FIELD_ERRORS else f"{name}: ") + " ".join(texts) for name, texts in fields.items()]
+        return " ".join(parts)
     if isinstance(error, (CommandError, ImproperlyConfigured, RefusedError)):
         return str(error)
     if isinstance(error, OSError) and error.filename is not None:
@@ -180,19 +185,17 @@ def explained(error: Exception) -> str:
         models: Iterable[Any] = apps.get_models()
         found = next((model for model in models if isinstance(error, model.DoesNotExist)), None)
         return f"{capfirst(found._meta.verbose_name)} not found." if found else ""  # noqa: SLF001 - Django's public name
-    if isinstance(error, (DatabaseError, InterfaceError)):
-        # Django's MigrationSchemaMissing hides the database's error.
-        state = errors.sqlstate(error) or errors.sqlstate(error.__context__)
-        return _REFUSALS.get(state or "") or (unreachable(error) if errors.is_unreachable(error) else "")
     return ""
 
 
-def unreachable(failure: BaseException) -> str:
-    """Why there is no connection to the database, for operators."""
-    said = errors.connection_refusal(failure)
-    if not said:
-        return "The database cannot be reached, or did not respond in time."
-    return f"The database refused the connection: {said}. Check DATABASE_URL and OWNER_DATABASE_URL."
+def _of_database(error: Exception) -> str:
+    # Django's MigrationSchemaMissing hides the database's error.
+    state = errors.sqlstate(error) or errors.sqlstate(error.__context__)
+    if state in _REFUSALS or not errors.is_unreachable(error):
+        return _REFUSALS.get(state or "", "")
+    if said := errors.connection_refusal(error):
+        return f"The database refused the connection: {said}. Check DATABASE_URL and OWNER_DATABASE_URL."
+    return "The database cannot be reached, or did not respond in time."
 
 
 def ending_signals() -> list[signal.Signals]:
@@ -226,15 +229,7 @@ def collected_signals() -> Iterator[list[signal.Signals]]:
 def stop_for(signals: Sequence[signal.Signals], done: str = "") -> None:
     """Raise CommandError if a signal came, with a shell's exit status of it. done: what was done until then."""
     if signals:
-        said = f"Stopped by {signals[0].name}{done}."
-        raise CommandError(said, returncode=STATUS_OF_SIGNALS + signals[0])
-
-
-def standard_input() -> BinaryIO:
-    """Standard input. Raises CommandError if the process was started without one."""
-    if sys.stdin is None:
-        raise CommandError("Standard input is closed.")
-    return sys.stdin.buffer
+        raise CommandError(f"Stopped by {signals[0].name}{done}.", returncode=128 + signals[0])
 
 
 def plain(value: Any) -> Any:
@@ -278,19 +273,3 @@ def _cell(value: Any) -> str:
         return "yes" if value else "no"
     value = ", ".join(value) if isinstance(value, list) else plain(value)
     return "-" if value in {None, ""} else str(value)
-
-
-def _one_line(error: ValidationError) -> str:
-    if not hasattr(error, "error_dict"):
-        return " ".join(error.messages)
-    fields: dict[str, list[str]] = error.message_dict
-    return " ".join(
-        ("" if field == NON_FIELD_ERRORS else f"{field}: ") + " ".join(texts) for field, texts in fields.items()
-    )
-
-
-def _require_text(options: Mapping[str, Any]) -> None:
-    """A command line can contain bytes that are not UTF-8; the database accepts neither these nor NUL."""
-    for name, value in options.items():
-        if isinstance(value, str) and ("\0" in value or value != value.encode(errors="replace").decode()):
-            raise CommandError(f"{name} is not text in UTF-8.")

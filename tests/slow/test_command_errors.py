@@ -23,7 +23,7 @@ from psycopg.conninfo import conninfo_to_dict
 from config.embedded.server import SUPERUSER
 from core.database import serving_role
 from core.database.errors import connection_refusal
-from core.management.base import ending_signals, unreachable
+from core.management.base import ending_signals, explained
 from partners.models import ApiKey, Partner
 from tests import factories
 from tests.conftest import database_url
@@ -151,7 +151,7 @@ def test_a_commands_json_is_all_of_its_output(committed_partner: Partner) -> Non
 def test_what_the_server_says_against_a_connection_is_told(libpq_says: str, said: str) -> None:
     failure = OperationalError(f'connection failed: connection to server at "db", port 5432 failed: {libpq_says}')
     assert connection_refusal(failure) == said
-    assert (said or "cannot be reached") in unreachable(failure)
+    assert (said or "cannot be reached") in explained(failure)
 
 
 @pytest.mark.parametrize("command", ["issue_api_key", "rotate_api_key"])

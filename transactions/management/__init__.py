@@ -18,7 +18,7 @@ from tqdm import tqdm
 from core import audit
 from core.database import errors
 from core.management.arguments import Argument
-from core.management.base import Outcome, ServiceCommand, collected_signals, standard_input, stop_for, translated_errors
+from core.management.base import Outcome, ServiceCommand, collected_signals, stop_for, translated_errors
 from transactions.imports import MAX_LINE_BYTES, LineError
 from transactions.models import IMPORT_ENDED, Document
 
@@ -71,7 +71,9 @@ class LinesCommand(ServiceCommand):
         self.counts = {self.done: 0, "unchanged": 0, "rejected": 0}
         self.line = 0
         with ExitStack() as stack:
-            source = standard_input() if file == "-" else stack.enter_context(Path(file).open("rb"))
+            if file == "-" and sys.stdin is None:
+                raise CommandError("Standard input is closed.")
+            source = sys.stdin.buffer if file == "-" else stack.enter_context(Path(file).open("rb"))
             if rejects:
                 self.rejects = stack.enter_context(_create(rejects))
             # It is shown on a terminal alone, and not on Django's stderr, which is red. A pipe has no size.
