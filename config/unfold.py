@@ -34,6 +34,7 @@ def _list_of(model: str, icon: str) -> Link:
 
 
 OVERVIEW, QUEUE, SECOND_PERSON = "backoffice_landing", "admin:users_user_queue", "admin:users_proposal_changelist"
+USERS = "admin:users_user_changelist"
 SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
     (
         _("Cases"),
@@ -95,7 +96,10 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
         items = []
         for title, icon, view, permission in links:
             if request.user.has_perm(permission):
-                items.append({"title": title, "icon": icon, "link": addresses[view], "active": view == active})
+                # Who decides begins with the users who wait.
+                waiting = view == USERS and request.user.has_perm("users.decide_user")
+                link = addresses[view] + ("?status__exact=pendingCompliance" if waiting else "")
+                items.append({"title": title, "icon": icon, "link": link, "active": view == active})
                 if view == SECOND_PERSON and (count := bounded_count(proposals.waiting())):
                     items[-1] |= {"badge": count_text(count), "badge_variant": "warning"}
         if items:

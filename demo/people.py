@@ -16,8 +16,8 @@ LAST_NAMES = ("Beaulieu", "Chen", "Diallo", "Fraser", "Gagnon", "Kaur", "MacLeod
 PLACES = (("Toronto", "ON", "M5X 1A9"), ("Montréal", "QC", "H3B 2Y5"), ("Vancouver", "BC", "V6C 3L6"))
 PENDING, ACTIVE, REJECTED = Status.PENDING_COMPLIANCE, Status.ACTIVE, Status.REJECTED
 
-# A decision of compliance, what it asks for (with a `code`), an entry in the file (with a `kind`; `ends`: that ends
-# the open one), or fields of the partner; and the days until the next.
+# A decision of compliance, what it asks for (with a `code`), an entry in the file (with a `kind`), or fields of the
+# partner; and the days until the next.
 Event = Status | Mapping[str, Any]
 Step = tuple[Event, float]
 # The events of each ten users after their registration. Users without any are pending.
@@ -47,46 +47,26 @@ DUE, HELD, DUE_SOON, PROPOSED = 5, 15, 25, 17
 _FIRST_PERSON = {"firstName": "Grace", "lastName": "Chen", "dateOfBirth": "1984-03-17"}
 
 
-def _filed() -> Mapping[int, tuple[Step, ...]]:
+def _filed() -> Mapping[int, Sequence[Event]]:
     """What compliance has in the files of users, by number."""
 
     def day(days: int) -> str:
         return (today() + timedelta(days=days)).isoformat()
 
-    def verified(number: int, expires_in: int) -> Event:
-        paper = {"documentType": "passport", "documentNumber": f"DEMO-{number:04d}", "issuingCountry": "CA"}
-        dates = {"verifiedOn": day(-400), "expiresOn": day(expires_in)}
-        return {"kind": "identityVerification", "method": "photoDocument", **dates, **paper}
-
-    def screened(reference: str, result: str = "possibleMatch") -> Event:
-        return {"kind": "screening", "list": "Demo list", "listDate": day(-9), "result": result, "reference": reference}
-
-    def rated(rating: str, review_in: int) -> Event:
-        return {"kind": "riskRating", "rating": rating, "reason": "By its conversions.", "reviewOn": day(review_in)}
-
-    def asked(request: str, days_ago: int) -> Event:
-        seen = {"receivedOn": day(-days_ago), "identityCheck": "By telephone, with the last conversion."}
-        return {"kind": "personRequest", "request": request, **seen}
-
-    other, sent = {"kind": "screening", "ends": True}, {"kind": "personRequest", "ends": True}
-    other |= {"resolution": "falsePositive", "note": "Another birth date and country."}
-    sent |= {"outcome": "The copy was sent.", "closedOn": day(-2)}
-    sources = [
-        {"source": "Demo Credit Bureau", "information": "nameAndDateOfBirth", "reference": "DCB-1"},
-        {"source": "Demo Hydro", "information": "nameAndAddress", "reference": "DH-2"},
-    ]
-    dual = {"kind": "identityVerification", "method": "dualProcess", "verifiedOn": day(-20), "sources": sources}
-    files: dict[int, tuple[Event, ...]] = {
-        1: (verified(1, 900), screened("", "clear"), rated("low", 300)),
-        2: (verified(2, 500), screened("D-2"), other, rated("high", -3)),
-        4: (asked("access", 18),),
-        6: (rated("medium", 12), asked("access", 30), sent),
-        7: (verified(7, -40),),
-        9: (asked("correction", 45),),
-        13: (dual, screened("D-13")),
-        23: (verified(23, 700), {"lastName": "Kaur-Gagnon"}, screened("D-23")),
+    proof = {"kind": "identityVerification", "method": "photoDocument", "documentType": "passport"}
+    proof |= {"documentNumber": "DEMO-0001", "issuingCountry": "CA", "verifiedOn": day(-400)}
+    match = {"kind": "screening", "list": "Demo list", "listDate": day(-9), "result": "possibleMatch"}
+    rating = {"kind": "riskRating", "reason": "By its conversions."}
+    request = {"kind": "personRequest", "identityCheck": "By telephone, with the last conversion."}
+    return {
+        2: [match | {"reference": "D-2"}, rating | {"rating": "high", "reviewOn": day(-3)}],
+        4: [request | {"request": "access", "receivedOn": day(-18)}],
+        6: [rating | {"rating": "medium", "reviewOn": day(12)}],
+        7: [proof | {"expiresOn": day(-40)}],
+        9: [request | {"request": "correction", "receivedOn": day(-45)}],
+        13: [match | {"reference": "D-13"}],
+        23: [proof | {"expiresOn": day(700)}, {"lastName": "Kaur-Gagnon"}],
     }
-    return {number: tuple((event, 0.1) for event in events) for number, events in files.items()}
 
 
 def external_id(number: int) -> str:
@@ -109,7 +89,8 @@ def plan(users: int) -> dict[str, Sequence[Step]]:
         course = COURSES[(number - 1) % len(COURSES)]
         special = _FIRST_PERSON if number == 1 else {} if course else flagged[number // 5 % len(flagged)]
         steps = zip(({**profile(number), **special}, *course), _days(number, course), strict=True)
-        people[external_id(number)] = (*steps, *ASKED.get(number, ()), *filed.get(number, ()))
+        entries = [(entry, 0.1) for entry in filed.get(number, ())]
+        people[external_id(number)] = (*steps, *ASKED.get(number, ()), *entries)
     return people
 
 

@@ -106,19 +106,21 @@ def _create_users(partner: Partner, people: Mapping[str, Sequence[Step]]) -> Non
         if not current:
             break
         for one, (event, _) in current.items():
+            if not isinstance(event, Status) and not event.keys() & {"kind", "code"}:
+                _save_user(partner, one, event)
+                continue
+            user = partner.users.get(external_id=one)
             if isinstance(event, Status):
-                user = partner.users.get(external_id=one)
                 by, reason = next(staff), REASONS[user.status, event][0]
                 rows.AccessRecord.objects.create(kind=rows.AccessKind.OPENED, user=user, staff=by)
                 why: dict[str, Any] = {"reason": f"{reason.text()}.", "reason_code": reason.value}
                 decide(Decision(user=user, to_status=event, by=by, source=COMMAND, **why))
             elif "kind" in event:
-                _file(partner.users.get(external_id=one), by=next(staff), **event)
-            elif "code" in event:
-                user = partner.users.get(external_id=one)
-                open_requirement(user=user, by=next(staff), source=COMMAND, **{"due_in_days": 14, **event})
+                data = dict(event)
+                entry = {"kind": data.pop("kind"), "data": data, "born": user.date_of_birth}
+                entries.record(user_id=user.pk, by=next(staff), source=COMMAND, **entry)
             else:
-                _save_user(partner, one, event)
+                open_requirement(user=user, by=next(staff), source=COMMAND, **{"due_in_days": 14, **event})
         _make_older(partner, {one: days for one, (_, days) in current.items()})
     for user in partner.users.filter(external_id=external_id(HELD), holds=None):
         place_hold(user=user, by=next(staff), reason="A complaint of the user is open.", source=COMMAND)
@@ -133,15 +135,6 @@ def _create_users(partner: Partner, people: Mapping[str, Sequence[Step]]) -> Non
         endpoint, _ = endpoints.create_endpoint(partner=partner, url=addresses.CheckedUrl("https://localhost/hook"))
         delivering.send_test(endpoint=endpoint)
         endpoints.change_endpoint(endpoint, enabled=False)
-
-
-def _file(user: User, *, by: Staff, kind: str, ends: bool = False, **data: Any) -> None:
-    """Record an entry in the user's file, or end the one of its kind that is open."""
-    if ends:
-        entries.end(entry_id=user.file_entries.get(kind=kind, is_open=True).pk, data=data, by=by, source=COMMAND)
-    else:
-        found = {name: value for name, value in data.items() if value}
-        entries.record(user_id=user.pk, born=user.date_of_birth, kind=kind, data=found, by=by, source=COMMAND)
 
 
 @transaction.atomic

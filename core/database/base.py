@@ -19,7 +19,7 @@ import structlog
 from django.db import DEFAULT_DB_ALIAS, Error, InterfaceError, NotSupportedError, OperationalError
 from django.db.backends.postgresql.base import DatabaseWrapper as PostgresWrapper
 from django.db.backends.postgresql.psycopg_any import IsolationLevel
-from django.db.backends.utils import CursorDebugWrapper, CursorWrapper, debug_transaction
+from django.db.backends.utils import CursorDebugWrapper, debug_transaction
 from django.db.transaction import TransactionManagementError
 from psycopg import errors
 
@@ -61,6 +61,7 @@ class DatabaseWrapper(PostgresWrapper):
 
     def __init__(self, settings_dict: dict[str, Any], alias: str = DEFAULT_DB_ALIAS) -> None:
         super().__init__(settings_dict, alias)
+        self.execute_wrappers.append(_timed)
         self._queued: list[Query[Any]] = []
         # What each transaction begins with beside BEGIN: the context of history rows (statements.py).
         self.begin_with, self._begun_with = "", ""
@@ -162,7 +163,7 @@ class DatabaseWrapper(PostgresWrapper):
     def _observed(self, queries: Sequence[Query[Any]], *, commit: bool = False) -> list[Result[Any]]:
         """Run statements as Django's cursors do: within execute wrappers, and logged if queries are."""
         self.validate_no_broken_transaction()
-        if not (self.execute_wrappers or self.queries_logged):
+        if self.execute_wrappers == [_timed] and not self.queries_logged:
             return self._send(queries, commit=commit)
         results: list[Result[Any]] = []
         send: Callable[..., Any] = lambda *_: results.extend(self._send(queries, commit=commit))  # noqa: E731
@@ -177,7 +178,7 @@ class DatabaseWrapper(PostgresWrapper):
         return results
 
     def _run_wrapped(self, query: Query[Any], send: Callable[..., Any], *_: object) -> Any:
-        for wrapper in reversed(self.execute_wrappers):
+        for wrapper in reversed(self.execute_wrappers[1:]):
             send = partial(wrapper, send)
         return send(query.statement, query.parameters, False, {"connection": self, "cursor": None})  # noqa: FBT003
 
@@ -262,14 +263,6 @@ class DatabaseWrapper(PostgresWrapper):
             self.run(())
         return super()._cursor(name)  # type: ignore[misc]
 
-    def make_cursor(self, cursor: Any) -> CursorWrapper:
-        """Return a cursor with timed statements."""
-        return _TimedCursor(cursor, self)
-
-    def make_debug_cursor(self, cursor: Any) -> CursorDebugWrapper:
-        """Return a cursor with timed and logged statements."""
-        return _TimedDebugCursor(cursor, self)
-
     # --- Limits ---
 
     @contextmanager
@@ -288,14 +281,10 @@ class DatabaseWrapper(PostgresWrapper):
             driver.response_seconds = before
 
 
-class _TimedCursor(CursorWrapper):
-    def _execute_with_wrappers(self, *args: Any, **kwargs: Any) -> Any:
-        begun = time.perf_counter()
-        try:
-            return super()._execute_with_wrappers(*args, **kwargs)  # type: ignore[misc]
-        finally:
-            request_context.add_statements(1, time.perf_counter() - begun)
-
-
-class _TimedDebugCursor(_TimedCursor, CursorDebugWrapper):
-    pass
+def _timed(execute: Callable[..., Any], *given: Any) -> Any:
+    """The first execute wrapper of each connection: it times the statements of cursors."""
+    begun = time.perf_counter()
+    try:
+        return execute(*given)
+    finally:
+        request_context.add_statements(1, time.perf_counter() - begun)

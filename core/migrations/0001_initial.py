@@ -3,7 +3,7 @@ import django.db.models.fields.json
 import pgtrigger.compiler
 from django.db import migrations, models
 
-from core.database.operations import AddTriggers
+from core.database.triggers import AddTriggers
 
 
 class Migration(migrations.Migration):

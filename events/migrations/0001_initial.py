@@ -7,7 +7,7 @@ import pgtrigger.compiler
 import uuid
 from django.db import migrations, models
 
-from core.database.operations import AddTriggers
+from core.database.triggers import AddTriggers
 
 
 class Migration(migrations.Migration):

@@ -8,7 +8,7 @@ import pghistory.utils
 import pgtrigger.compiler
 from django.db import migrations, models
 
-from core.database.operations import AddTriggers, set_storage
+from core.database.triggers import AddTriggers, set_storage
 
 STORAGE = {
     # Purged by the day.

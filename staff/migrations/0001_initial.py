@@ -9,7 +9,7 @@ import pgtrigger.compiler
 from django.conf import settings
 from django.db import migrations, models
 
-from core.database.operations import AddTriggers
+from core.database.triggers import AddTriggers
 
 # What Django's DatabaseCache expects (`createcachetable`): counts of failed logins that all processes see.
 CREATE_CACHE = """

@@ -5,7 +5,7 @@ import pgtrigger.compiler
 from django.conf import settings
 from django.db import migrations, models
 
-from core.database.operations import AddTriggers
+from core.database.triggers import AddTriggers
 
 # Apart: allauth's own migrations need the accounts of the first.
 

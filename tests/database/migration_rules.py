@@ -17,7 +17,7 @@ from django.db.models.fields import NOT_PROVIDED
 from django.db.models.functions import Now
 from pgtrigger.migrations import AddTrigger, RemoveTrigger
 
-from core.database.operations import AddTriggers
+from core.database.triggers import AddTriggers
 
 # None of them holds a lock for longer than it takes to write to the catalogue.
 SHORT = (

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection, connections, transaction
 
 from core.database import serving_role
-from core.database.operations import set_storage
+from core.database.triggers import set_storage
 from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response

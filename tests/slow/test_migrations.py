@@ -18,8 +18,7 @@ from django.db.migrations.loader import MigrationLoader
 
 from config.embedded.server import SUPERUSER
 from core.database import serving_role
-from core.database.operations import AddTriggers
-from core.database.triggers import FunctionTrigger
+from core.database.triggers import AddTriggers, FunctionTrigger
 from tests.conftest import database_url
 from tests.database.migration_rules import violations
 from tests.slow.live.conftest import production

@@ -9,7 +9,7 @@ from decimal import Decimal
 from django.conf import settings
 from django.db import migrations, models
 
-from core.database.operations import AddTriggers, set_storage
+from core.database.triggers import AddTriggers, set_storage
 
 STORAGE = {
     "transactions_conversion": {

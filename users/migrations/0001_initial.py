@@ -11,7 +11,7 @@ import uuid
 from django.conf import settings
 from django.db import migrations, models
 
-from core.database.operations import AddTriggers, set_storage
+from core.database.triggers import AddTriggers, set_storage
 
 STORAGE = {
     "users_user": {
