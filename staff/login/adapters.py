@@ -4,6 +4,7 @@ from typing import Any, TypeGuard
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core import context, ratelimit
+from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.mfa.models import Authenticator
 from django.conf import settings
@@ -26,6 +27,8 @@ LOCKED_OUT = "too_many_login_attempts"
 _FACTOR_STAGE = "allauth.mfa.stages.AuthenticateStage"
 # The request of a login whose second factor the provider has verified has this attribute.
 _HAS_FACTOR = "staff_login_has_factor"
+# The session has the hash of the password with which a login began.
+_BEGAN_WITH = "staff_login.began_with"
 # These names of ACCOUNT_RATE_LIMITS count without the account and address that allauth counts for.
 _WIDE_LIMITS = ("login_failed_at_address", "login_failed_of_account")
 
@@ -93,11 +96,23 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             if by_provider is not None and by_provider.has_second_factor:
                 factors.record(request, user, factors.OF_PROVIDER)
                 setattr(request, _HAS_FACTOR, True)
+            request.session[_BEGAN_WITH] = user.get_session_auth_hash()
             return None
-        record_refusal(request, "passwordLogin" if is_active_staff(user) else "account", user.get_username())
-        request.session.flush()
-        messages.error(request, _("This account has no access to the back office."))
-        return redirect("account_login")
+        text = _("This account has no access to the back office.")
+        return _refuse(request, user, "passwordLogin" if is_active_staff(user) else "account", text)
+
+    def login(self, request: HttpRequest, user: AbstractBaseUser) -> None:
+        """Log in, unless the account was disabled or got another password before the second factor came.
+
+        Raises ImmediateHttpResponse.
+        """
+        if not is_active_staff(user) or request.session.pop(_BEGAN_WITH, "") != user.get_session_auth_hash():
+            cause, text = (
+                "password" if is_active_staff(user) else "account",
+                _("Your session has ended. Sign in again."),
+            )
+            raise ImmediateHttpResponse(_refuse(request, user, cause, text))
+        super().login(request, user)
 
     def get_login_stages(self) -> list[str]:
         """Without our second factor, where the provider has verified one."""
@@ -133,6 +148,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         if Authenticator.Type.WEBAUTHN in kinds:
             methods["mfa_reauthenticate_webauthn"] = _("Use a passkey or security key")
         return [{"id": name, "description": text, "url": reverse(name)} for name, text in methods.items()]
+
+
+def _refuse(request: HttpRequest, user: AbstractBaseUser, cause: str, text: str) -> HttpResponse:
+    record_refusal(request, cause, user.get_username())
+    request.session.flush()
+    messages.error(request, text)
+    return redirect("account_login")
 
 
 class MFAAdapter(DefaultMFAAdapter):  # type: ignore[misc]

@@ -84,7 +84,7 @@ def callback(request: HttpRequest) -> HttpResponseBase:
 @require_GET
 def confirm(request: HttpRequest) -> HttpResponse:
     """Say why the provider is asked again: what follows leaves the site."""
-    context = {"provider": settings.STAFF_OIDC_NAME, "next": get_next_redirect_url(request) or ""}
+    context = {"provider": Provider(request).app.name, "next": get_next_redirect_url(request) or ""}
     return render(request, "account/oidc_confirm.html", context)
 
 

@@ -603,6 +603,7 @@ def test_the_confirmation_is_for_who_is_signed_in(company: OidcProvider) -> None
 def test_the_pages_are_not_there_without_a_provider() -> None:
     for path in (LOGIN, CALLBACK):
         assert Client().get(path).status_code == 404
+    assert inside(enrolled()).get(CONFIRM).status_code == 404
     assert "company/login" not in Client().get("/admin/account/login/").content.decode()
 
 

@@ -21,6 +21,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from core.models import AuditEntry
+from staff.access import disable, invite_again
 from staff.models import Staff
 from tests import factories
 from tests.support import staff as staff_support
@@ -362,6 +363,24 @@ def test_the_page_of_the_code_says_who_can_help_by_name_after_the_password() -> 
 def test_without_an_administrator_the_page_names_the_operators() -> None:
     client, _ = log_in(enrolled())
     assert "those who operate this service" in client.get(CODE).content.decode()
+
+
+# What changes between the password and the code
+
+
+@pytest.mark.parametrize(
+    ("change", "action"), [(invite_again, "signIn.refusedPassword"), (disable, "signIn.refusedAccount")]
+)
+def test_a_login_does_not_outlive_its_password_or_the_account(change: Callable[..., Any], action: str) -> None:
+    person("administrator")
+    staff = enrolled()
+    client, _ = log_in(staff)
+    change(staff=staff, reason="The password was stolen.")
+    assert client.post(CODE, {"code": totp_code()}).headers["Location"] == LOGIN
+    assert where_to(client) == "/admin/login/"
+    assert AuditEntry.objects.filter(action__startswith="signIn.").latest("id").action == action
+    staff.refresh_from_db()
+    assert staff.last_login is None
 
 
 # Enrolling
