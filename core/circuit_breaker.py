@@ -11,16 +11,12 @@ class CircuitBreaker:
     """The state of one server in one process, for all threads. It has no lock: a lost update costs one more attempt."""
 
     def __init__(self, *, pause_seconds: float, probe_seconds: float) -> None:
-        """pause_seconds: from a failure to the next probe.
-
-        probe_seconds: from a probe without an outcome to the next one: longer than a probe can take.
-        """
+        """From a failure to the next probe; from a probe without an outcome: longer than a probe can take."""
         self._pause_seconds, self._probe_seconds = pause_seconds, probe_seconds
         # Monotonic; 0 while the circuit is closed.
         self._next_probe = 0.0
-        self.successes = 0
-        # Those that opened the circuit or kept it open.
-        self.failures = 0
+        # Failures: those that opened the circuit or kept it open.
+        self.successes = self.failures = 0
 
     def attempt(self) -> int | None:
         """Return the number of successes so far, for `failed`; None if the circuit is open: there is no attempt."""
@@ -36,14 +32,12 @@ class CircuitBreaker:
         """Open the circuit, unless there were successes since the attempt; return whether it was closed."""
         if attempt != self.successes:
             return False
-        was_closed = not self._next_probe
         self.failures += 1
-        self._next_probe = time.monotonic() + self._pause_seconds
-        return was_closed
+        was_open, self._next_probe = self._next_probe, time.monotonic() + self._pause_seconds
+        return not was_open
 
     def succeeded(self) -> bool:
         """Close the circuit; return whether it was open."""
         self.successes += 1
-        was_open = bool(self._next_probe)
-        self._next_probe = 0.0
-        return was_open
+        was_open, self._next_probe = self._next_probe, 0.0
+        return bool(was_open)

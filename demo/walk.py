@@ -35,7 +35,7 @@ class Walk:
         self.path = f"/v1/users/{self.external_id}"
 
     def run(self, user: str, conversions: int) -> None:
-        """Take the steps of requests. user: with documents and several pages of this many conversions."""
+        """Take the steps. user: with documents and several pages of this many conversions; `deliver_events` runs."""
         body, key = profile(1) | {"externalId": self.external_id}, ("--idempotency-key", str(uuid.uuid4()))
         self.step("The first signed call", 200, "GET", "/v1/ping")
         first = self.step("Create a user, with an Idempotency-Key", 201, "POST", "/v1/users", body, *key)
@@ -78,9 +78,6 @@ class Walk:
             file = self.step(f"{one['title']}: the file", 200, "GET", f"/v1/users/{user}/documents/{one['documentId']}")
             self.check(hashlib.sha256(file).hexdigest() == one["sha256"], "its SHA-256 is that of the list")
         self.step("A request signed with another secret is refused", 401, "GET", "/v1/ping", None, "--secret", "other")
-
-    def run_events(self) -> None:
-        """Take the steps of events, after the others, while `deliver_events` runs."""
         self.read_feed("The feed of events has the decision; the partner keeps the cursor", "active")
         self.command("change_user_status", PARTNER, self.external_id, "suspended", "--reason", "A lost phone.", *BY)
         self.read_feed("The feed goes on from the cursor", "suspended")

@@ -66,11 +66,6 @@ def number(flag: str, lowest: int, highest: int, text: str, *, default: int | No
     return Argument(flag, type=_parsed_by(kind), default=default, metavar="N", help=text, **options)
 
 
-def batch_size(highest: int, *, default: int) -> Argument:
-    """--batch-size of a command that commits batches."""
-    return number("--batch-size", 1, highest, "rows in one transaction", default=default)
-
-
 def row_id(name: str, metavar: str) -> Argument:
     """The id of a row, for a rule that finds the row itself."""
     return Argument(

@@ -43,11 +43,7 @@ _REFUSALS = {
 
 
 class Outcome(NamedTuple):
-    """The result of a command.
-
-    data: for `--json`, or the lines of a JSON object that is long. text: for people, or its lines. status: the exit
-    status.
-    """
+    """The result of a command: for `--json` (or the lines of a long object), for people, and the exit status."""
 
     data: Mapping[str, Any] | Iterator[str]
     text: str | Iterable[str]
@@ -77,14 +73,9 @@ class ServiceCommand(BaseCommand):
     # Whether the run itself has a line in the audit log: of commands that change rows without a line of their own.
     records_run = False
 
-    def create_parser(self, *args: Any, **kwargs: Any) -> CommandParser:
-        """Django's parser with --json."""
-        parser = super().create_parser(*args, **kwargs)
-        parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object")
-        return parser
-
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the arguments."""
+        """Add the arguments, and --json."""
+        parser.add_argument("--json", action="store_true", dest="as_json", help="print one JSON object")
         for argument in self.arguments:
             argument.add_to(parser)
 

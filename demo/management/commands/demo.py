@@ -77,7 +77,6 @@ class Command(BaseCommand):
             user = User.objects.get(partner__slug=PARTNER, external_id=external_id(1))
             walk = Walk(manage, say)
             walk.run(user.external_id, user.conversions.count())
-            walk.run_events()
             say(f"\nAll {walk.steps} steps passed: each response is what the contract says.\n")
             # From the first line of the addresses on, a signal is how the demo is meant to end.
             with suppress(KeyboardInterrupt):

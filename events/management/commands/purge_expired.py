@@ -2,7 +2,7 @@ from datetime import timedelta
 
 from core import audit
 from core.database import statements
-from core.management.arguments import batch_size
+from core.management.arguments import number
 from core.management.base import Outcome, ServiceCommand
 from core.models import AuditEntry
 from events.models import WebhookEndpoint
@@ -21,7 +21,7 @@ class Command(ServiceCommand):
         " can repeat, events and deliveries after 30 days, audit entries of what sandbox partners did by themselves"
         " after 90 days, and API keys a year after their end, in batches; safe while serving. Run it every day."
     )
-    arguments = (batch_size(100_000, default=1000),)
+    arguments = (number("--batch-size", 1, 100_000, "rows in one transaction", default=1000),)
 
     def perform(self, *, batch_size: int) -> Outcome:
         purged = purge_requests(batch_size=batch_size) | purge_events(batch_size=batch_size)

@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 from core.encryption import Count, reencrypt
-from core.management.arguments import DRY_RUN, batch_size
+from core.management.arguments import DRY_RUN, number
 from core.management.base import Outcome, ServiceCommand
 from events.webhooks.endpoints import WEBHOOKS
 from partners.authentication.keys import API_KEYS
@@ -17,7 +17,7 @@ class Command(ServiceCommand):
         " safe to repeat. Exit status 1 if a secret is under no present key."
     )
     records_run = True
-    arguments = (DRY_RUN, batch_size(10_000, default=100))
+    arguments = (DRY_RUN, number("--batch-size", 1, 10_000, "rows in one transaction", default=100))
 
     def perform(self, *, dry_run: bool, batch_size: int) -> Outcome:
         counts = {column.key: reencrypt(column, batch_size=batch_size, dry_run=dry_run) for column in ENCRYPTED_COLUMNS}
