@@ -32,8 +32,13 @@ from sandbox.self_service import (
     WebhookSecretRotation,
     WebhookTest,
 )
-from sandbox.simulated_transactions import SimulatedDocuments, SimulatedTransactions
-from sandbox.simulated_users import SimulatedClosing, SimulatedRequirements, SimulatedStatus
+from sandbox.simulated import (
+    SimulatedClosing,
+    SimulatedDocuments,
+    SimulatedRequirements,
+    SimulatedStatus,
+    SimulatedTransactions,
+)
 from sandbox.views import SandboxMixin
 from transactions.api import DocumentFile, DocumentList, TransactionList
 from users.api.views import RequirementResponses, UserCollection, UserItem, VerificationCollection

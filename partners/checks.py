@@ -97,18 +97,16 @@ def check_grants() -> Found:
 
 @installation_check
 def check_clock() -> Found:
-    """This machine's clock against the database's and Redis'."""
-    clocks = {"the database": _database_time} | ({"Redis": _redis_time} if settings.REDIS_URL else {})
-    for name, read in clocks.items():
-        before = time.time()
-        there = read()
-        # Nothing within the time that reading took.
-        difference = min(there - before, 0.0) + max(there - time.time(), 0.0)
-        if abs(difference) > CLOCK_WARNING:
-            text = f"The clocks of this machine and of {name} differ by {abs(difference):.1f} s."
-            hint = "Synchronise both with a time server (`timedatectl`, chrony)."
-            is_error = abs(difference) > CLOCK_ERROR
-            yield Error(text, hint=hint, id="psi.E008") if is_error else Warning(text, hint=hint, id="psi.W008")
+    """This machine's clock against the database's."""
+    before = time.time()
+    there = _database_time()
+    # Nothing within the time that reading took.
+    difference = abs(min(there - before, 0.0) + max(there - time.time(), 0.0))
+    if difference > CLOCK_WARNING:
+        text = f"The clocks of this machine and of the database differ by {difference:.1f} s."
+        hint = "Synchronise both with a time server (`timedatectl`, chrony)."
+        is_error = difference > CLOCK_ERROR
+        yield Error(text, hint=hint, id="psi.E008") if is_error else Warning(text, hint=hint, id="psi.W008")
 
 
 def _database_time() -> float:
@@ -116,12 +114,6 @@ def _database_time() -> float:
         cursor.execute("SELECT extract(epoch FROM clock_timestamp())::float8")
         (seconds,) = cursor.fetchone() or (0.0,)
     return float(seconds)
-
-
-def _redis_time() -> float:
-    with health.redis_client() as client:
-        seconds, microseconds = client.time()
-    return float(seconds) + float(microseconds) / 1e6
 
 
 @installation_check

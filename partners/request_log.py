@@ -16,7 +16,6 @@ from django.http.response import HttpResponseBase
 from core.database import statements
 from core.database.pipeline import Query
 from partners.authentication import keys
-from partners.authentication.signature_authentication import SignedRequest
 from partners.authentication.signatures import NotUtf8Error
 from partners.models import SandboxRequest
 
@@ -66,14 +65,20 @@ def store(row: SandboxRequest) -> None:
 
 def _row(request: Any, response: HttpResponseBase, partner_id: int, arrived_at: float) -> SandboxRequest:
     error: dict[str, Any] = json.loads(response.content) if response.status_code >= 400 else {}  # type: ignore[attr-defined]  # noqa: PLR2004 - errors
-    key = request.header("HTTP_IDEMPOTENCY_KEY")
+    key, sent = request.header("HTTP_IDEMPOTENCY_KEY"), request.query_bytes.decode(errors="replace")
+    plain = unquote(sent)
+    try:
+        path = request.canonical_path
+    except NotUtf8Error:
+        path = quote_from_bytes(request.path_bytes, safe="/")
     return SandboxRequest(
         partner_id=partner_id,
         request_id=uuid.UUID(request.request_id),
         created_at=datetime.fromtimestamp(arrived_at, UTC),
         method=_text(request.method)[:10],
-        path=_text(_path(request)),
-        query=_query(request),
+        path=_text(path),
+        # A key or secret may hide behind escapes.
+        query=_text(sent if keys.masked(plain) == plain else plain),
         status=response.status_code,
         error=error.get("error"),
         field_errors=[
@@ -85,20 +90,6 @@ def _row(request: Any, response: HttpResponseBase, partner_id: int, arrived_at: 
         milliseconds=max(0, round((time.time() - arrived_at) * 1000)),
         diagnosis={name: _text(value) for name, value in error["diagnosis"].items()} if "diagnosis" in error else None,
     )
-
-
-def _path(request: SignedRequest) -> str:
-    try:
-        return request.canonical_path
-    except NotUtf8Error:
-        return quote_from_bytes(request.path_bytes, safe="/")
-
-
-def _query(request: SignedRequest) -> str:
-    sent = request.query_bytes.decode(errors="replace")
-    # A key or secret may hide behind escapes.
-    plain = unquote(sent)
-    return _text(sent if keys.masked(plain) == plain else plain)
 
 
 def _text(text: str) -> str:

@@ -6,7 +6,7 @@ from core.database import statements
 from core.models import SANDBOX_DAYS
 from partners import request_log
 from partners.api import idempotency
-from partners.models.partner import KEY_DAYS, KEY_ENDED_AT, KEY_PREFIXES, SANDBOX_KEY_DAYS, Mode
+from partners.models import KEY_DAYS, KEY_ENDED_AT, KEY_PREFIXES, SANDBOX_KEY_DAYS, Mode
 
 # The largest CLOCK_SKEW_SECONDS that the settings allow, and a margin for differing clocks.
 SIGNATURE_WINDOW = timedelta(seconds=3600) + timedelta(hours=1)

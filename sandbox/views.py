@@ -25,7 +25,7 @@ from partners.api.serializers import StrictSerializer
 from partners.authentication import diagnosis, keys, signature_authentication
 from partners.authentication.signature_authentication import AuthenticationFailure, Caller, SignatureRefusedError
 from partners.authentication.signatures import NotUtf8Error
-from partners.models import SECRET_PREFIXES, Mode
+from partners.models import Mode
 from sandbox import faults
 from sandbox.faults import Fault
 from users.api.views import check_external_id, found
@@ -39,10 +39,6 @@ _BEFORE_THE_KEY = {
     AuthenticationFailure.MALFORMED_TIMESTAMP,
     AuthenticationFailure.CLOCK_SKEW,
 }
-_EXCHANGED = (
-    "X-Api-Key holds a secret: key and secret are exchanged. Send the API key, which begins with psi_test_key_, sign"
-    " with the secret, and rotate this one, because it was sent."
-)
 
 
 class SandboxMixin(PartnerAPIView):
@@ -117,16 +113,14 @@ class SandboxMixin(PartnerAPIView):
         """Count a refused signature of a sandbox key in force, and explain it within the rate limit.
 
         Every other key costs and gets nothing more: the kind of a key is in its text, so that none is looked up for a
-        live partner's. A test secret in place of the key is named by its prefix, so that nothing is told of any key.
+        live partner's.
         """
         request = self.request
         try:
-            if (request.header("HTTP_X_API_KEY") or "").startswith(SECRET_PREFIXES[Mode.SANDBOX]):
-                cause, message = "secret", _EXCHANGED
-            elif caller := self._explained_caller(error):
-                cause, message = diagnosis.explain(request, error, caller.secret)
-            else:
+            caller = self._explained_caller(error)
+            if caller is None:
                 return
+            cause, message = diagnosis.explain(request, error, caller.secret)
             canonical = request.canonical_request(request.header("HTTP_X_REQUEST_TIMESTAMP") or "")
             error.diagnosis = {"cause": cause, "message": message, "canonicalRequest": keys.masked(canonical)}
         except NotUtf8Error:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.database.schema import json_text, wire_time
 from core.database.triggers import json_object
-from partners.models.partner import Partner
+from partners.models import Partner
 
 
 class EventType(models.TextChoices):

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from core.audit import tracked
 from core.database.schema import shape
 from events.models.feed import Event, EventType
-from partners.models.partner import Partner
+from partners.models import Partner
 
 MAX_URL_LENGTH = 500
 

@@ -23,7 +23,7 @@ from core.database import statements
 from core.database.pipeline import Query
 from core.request_context import request_context
 from partners.api import idempotency
-from partners.api.errors import ApiError, MethodNotAllowedError, NotFoundError
+from partners.api.errors import ApiError, MethodNotAllowedError, NotFoundError, invalid_parameter
 from partners.api.idempotency import Claim, KeyUse
 from partners.api.lists import LimitPagination
 from partners.api.request import JsonParser, PartnerRequest
@@ -109,8 +109,8 @@ class PartnerAPIView(APIView):
         if self.request.method not in METHODS_WITH_BODY:
             return
         _ = self.request.parser
-        if self.idempotency_key_use is KeyUse.REFUSED:
-            idempotency.refuse_key(self.request)
+        if self.idempotency_key_use is KeyUse.REFUSED and self.request.header("HTTP_IDEMPOTENCY_KEY") is not None:
+            raise invalid_parameter(idempotency.HEADER, idempotency.NOT_STORED, "notAllowed")
 
     def handle(self, handler: Handler) -> HttpResponseBase:
         """The response of a method; called again where PostgreSQL rolled back, for example for a deadlock."""
@@ -133,11 +133,7 @@ class PartnerAPIView(APIView):
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> PartnerRequest:
         """DRF's request as a PartnerRequest."""
-        api_request = PartnerRequest(
-            request,
-            parsers=self.get_parsers(),
-            authenticators=self.get_authenticators(),
-        )
+        api_request = PartnerRequest(request, self.get_parsers(), self.get_authenticators())
         # DRF's contains the request: a cycle that each request would leave to the garbage collector.
         api_request.parser_context = {}
         return api_request

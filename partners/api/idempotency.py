@@ -180,12 +180,6 @@ def once(request: PartnerRequest, *, key_use: KeyUse, refuse_signature_reuse: bo
             transaction.set_rollback(True)
 
 
-def refuse_key(request: PartnerRequest) -> None:
-    """Raises BadRequestError for a request with an Idempotency-Key."""
-    if request.header("HTTP_IDEMPOTENCY_KEY") is not None:
-        raise invalid_parameter(HEADER, NOT_STORED, "notAllowed")
-
-
 def find_write(partner_id: int, key: str) -> CompletedWrite | None:
     """The partner's write under this key; None if none has taken effect and none is under way (contract, section 12).
 

@@ -17,15 +17,13 @@ from django.utils import translation
 from core.request_context import request_context
 from partners.api.errors import InternalError
 from partners.api.response import JsonResponse, encode
-from partners.models import KEY_PREFIXES, SECRET_PREFIXES, Mode
+from partners.models import KEY_PREFIXES, Mode
 from partners.monitoring import metrics
 
 log = structlog.get_logger("partners.request")
 
 API_PREFIX = "/v1"
 MONITORING_PATHS = frozenset({"/livez", "/readyz", "/metrics"})
-# How a sandbox partner's key begins, or the secret that was sent in its place.
-SANDBOX_PREFIXES = (KEY_PREFIXES[Mode.SANDBOX], SECRET_PREFIXES[Mode.SANDBOX])
 
 
 def is_api_path(path: str) -> bool:
@@ -106,7 +104,7 @@ class ApiMiddleware:
             patterns, path = get_resolver().url_patterns, request.path_info[1:]
             match = request.resolver_match = next(match for url in patterns if (match := url.resolve(path)))
             view: Any = match.func
-            if request.META.get("HTTP_X_API_KEY", "").startswith(SANDBOX_PREFIXES):
+            if request.META.get("HTTP_X_API_KEY", "").startswith(KEY_PREFIXES[Mode.SANDBOX]):
                 view = view.in_sandbox  # config/urls.py
             response: HttpResponseBase = view(request, *match.args, **match.kwargs)
         except Exception:

@@ -113,14 +113,9 @@ def rotate(record: ApiKey, *, overlap: timedelta) -> IssuedKey:
             raise NotInForceError(f"{record.prefix} is no longer in force: issue a new key instead.")
         # LEAST ignores nulls.
         ApiKey.objects.filter(pk=old.pk).update(expires_at=Least(Now() + overlap, "expires_at"))
-        return issue(partner=old.partner, label=old.label, expires_at=_expiry_at_issue(old))
-
-
-def _expiry_at_issue(record: ApiKey) -> datetime | None:
-    # Since then a rotation may have brought it forward.
-    history: Any = record.history  # type: ignore[attr-defined]  # pghistory's
-    expires_at: datetime | None = history.earliest("pgh_id").expires_at
-    return expires_at
+        # Of its issue: since then a rotation may have brought it forward.
+        history: Any = old.history  # type: ignore[attr-defined]  # pghistory's
+        return issue(partner=old.partner, label=old.label, expires_at=history.earliest("pgh_id").expires_at)
 
 
 API_KEYS = EncryptedColumn(

@@ -199,10 +199,6 @@ class SignatureAuthentication(BaseAuthentication):
             _record_use(caller.key_id)
         return caller, Signature(signatures.signature_bytes(signature), signed_at)
 
-    def authenticate_header(self, request: object) -> str:
-        """The value of WWW-Authenticate."""
-        return REALM
-
 
 def _required_header(request: SignedRequest, name: str) -> str:
     value = request.header(_WSGI_NAMES[name])

@@ -3,7 +3,7 @@ import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.comparison
 import django.db.models.functions.datetime
-import partners.models.partner
+import partners.models
 import pghistory.utils
 import pgtrigger.compiler
 from django.db import migrations, models
@@ -33,10 +33,10 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('slug', models.CharField(help_text='How commands, imports and GET /v1/ping name the partner.', max_length=50, unique=True, validators=[django.core.validators.RegexValidator('\\A[a-z0-9]+(-[a-z0-9]+)*\\Z', 'Lower-case letters and digits, in groups joined by single hyphens.')], verbose_name='slug')),
-                ('name', models.CharField(max_length=200, validators=[partners.models.partner.validate_one_line], verbose_name='name')),
+                ('name', models.CharField(max_length=200, validators=[partners.models.validate_one_line], verbose_name='name')),
                 ('mode', models.CharField(choices=[('live', 'Live'), ('sandbox', 'Sandbox')], db_default='live', default='live', help_text='A sandbox partner tests its integration, with users that are not real. It never changes.', max_length=10, verbose_name='mode')),
                 ('enabled', models.BooleanField(default=True, help_text='A disabled partner is refused from its next request on.', verbose_name='enabled')),
-                ('rate_limit', models.CharField(blank=True, help_text="Such as 600/minute; empty for the service's default.", max_length=40, validators=[partners.models.partner.validate_rate], verbose_name='rate limit')),
+                ('rate_limit', models.CharField(blank=True, help_text="Such as 600/minute; empty for the service's default.", max_length=40, validators=[partners.models.validate_rate], verbose_name='rate limit')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
             ],
             options={
@@ -55,10 +55,10 @@ class Migration(migrations.Migration):
                 ('pgh_obj', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='history', related_query_name='history', to='partners.partner')),
                 ('pgh_context', pghistory.utils.JSONField(null=True)),
                 ('slug', models.CharField(help_text='How commands, imports and GET /v1/ping name the partner.', max_length=50, validators=[django.core.validators.RegexValidator('\\A[a-z0-9]+(-[a-z0-9]+)*\\Z', 'Lower-case letters and digits, in groups joined by single hyphens.')], verbose_name='slug')),
-                ('name', models.CharField(max_length=200, validators=[partners.models.partner.validate_one_line], verbose_name='name')),
+                ('name', models.CharField(max_length=200, validators=[partners.models.validate_one_line], verbose_name='name')),
                 ('mode', models.CharField(choices=[('live', 'Live'), ('sandbox', 'Sandbox')], db_default='live', default='live', help_text='A sandbox partner tests its integration, with users that are not real. It never changes.', max_length=10, verbose_name='mode')),
                 ('enabled', models.BooleanField(default=True, help_text='A disabled partner is refused from its next request on.', verbose_name='enabled')),
-                ('rate_limit', models.CharField(blank=True, help_text="Such as 600/minute; empty for the service's default.", max_length=40, validators=[partners.models.partner.validate_rate], verbose_name='rate limit')),
+                ('rate_limit', models.CharField(blank=True, help_text="Such as 600/minute; empty for the service's default.", max_length=40, validators=[partners.models.validate_rate], verbose_name='rate limit')),
             ],
             options={
                 'abstract': False,
@@ -75,7 +75,7 @@ class Migration(migrations.Migration):
                 ('prefix', models.CharField(editable=False, max_length=25, unique=True, verbose_name='prefix')),
                 ('digest', models.BinaryField(max_length=32, unique=True)),
                 ('encrypted_secret', models.TextField(editable=False)),
-                ('label', models.CharField(blank=True, max_length=100, validators=[partners.models.partner.validate_one_line], verbose_name='label')),
+                ('label', models.CharField(blank=True, max_length=100, validators=[partners.models.validate_one_line], verbose_name='label')),
                 ('created_at', models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), editable=False, verbose_name='created at')),
                 ('expires_at', models.DateTimeField(blank=True, null=True, verbose_name='expires at')),
                 ('revoked_at', models.DateTimeField(editable=False, null=True, verbose_name='revoked at')),
@@ -98,7 +98,7 @@ class Migration(migrations.Migration):
                 ('pgh_context', pghistory.utils.JSONField(null=True)),
                 ('partner', models.ForeignKey(db_constraint=False, on_delete=django.db.models.deletion.DO_NOTHING, related_name='+', related_query_name='+', to='partners.partner', verbose_name='partner')),
                 ('prefix', models.CharField(editable=False, max_length=25, verbose_name='prefix')),
-                ('label', models.CharField(blank=True, max_length=100, validators=[partners.models.partner.validate_one_line], verbose_name='label')),
+                ('label', models.CharField(blank=True, max_length=100, validators=[partners.models.validate_one_line], verbose_name='label')),
                 ('expires_at', models.DateTimeField(blank=True, null=True, verbose_name='expires at')),
                 ('revoked_at', models.DateTimeField(editable=False, null=True, verbose_name='revoked at')),
             ],

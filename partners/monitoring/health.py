@@ -106,14 +106,11 @@ def count_undecryptable_secrets() -> tuple[int, int]:
     return lost, len(secrets)
 
 
-def redis_client() -> Redis:
-    """A client with short timeouts, to be closed."""
-    return Redis.from_url(settings.REDIS_URL, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS)
-
-
 def ping_redis() -> None:
     """Raises redis.RedisError."""
-    with redis_client() as client:
+    with Redis.from_url(
+        settings.REDIS_URL, socket_timeout=REDIS_SECONDS, socket_connect_timeout=REDIS_SECONDS
+    ) as client:
         client.ping()
 
 

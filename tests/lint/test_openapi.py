@@ -17,7 +17,7 @@ from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT
 from partners.api.serializers import TextField
 from sandbox.faults import Fault
 from sandbox.self_service import MAX_HOURS
-from sandbox.simulated_transactions import MAX_ITEMS
+from sandbox.simulated import MAX_ITEMS
 from tests.support import drift
 from tests.support.client import in_process
 from transactions import imports

@@ -22,7 +22,7 @@ from backoffice.lists import bounded_lists
 from backoffice.users.user_lists import WORK_LISTS
 from core.database import serving_role
 from partners.models import Mode, Partner
-from sandbox.simulated_users import simulate_decision
+from sandbox.simulated import made_by
 from staff.models import Staff
 from tests import factories
 from tests.support.commands import outcome, printed
@@ -355,7 +355,7 @@ def test_the_name_of_the_account_is_given_to_nobody(client: Client) -> None:
 
 
 def test_the_account_of_simulated_decisions_is_changed_by_nobody(client: Client, sandbox: Rows) -> None:
-    simulate_decision(user=sandbox.waiting, to_status=Status.ACTIVE, request_id="")
+    made_by(sandbox.waiting, "")
     account = Staff.objects.get(username=Staff.SANDBOX)
     page = f"/admin/staff/staff/{account.pk}/"
     assert client.get(f"{page}change/").status_code == 200

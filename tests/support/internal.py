@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from sandbox import simulated_users as simulated_decisions
+from sandbox import simulated
 from users.decisions import risk_flags
 from users.decisions.reasons import Reason
 from users.models.statuses import StatusReason
@@ -17,7 +17,7 @@ RISK_FLAGS = set(risk_flags.RISK_FLAGS) - {"postalCode"}
 # The reason of the suite's decisions, and of simulated ones.
 REASON = "Papers seen."
 STAFF = re.compile(r"(staff|reviewer)-[0-9a-f-]+")
-TEXTS = frozenset({REASON, simulated_decisions.REASON})
+TEXTS = frozenset({REASON, simulated.REASON})
 
 
 class InternalError(AssertionError):

@@ -15,7 +15,6 @@ from pytest_django.fixtures import Settings
 
 from core import circuit_breaker
 from core.formats import parse_rate
-from partners import redis_counter
 from partners.api import throttling
 from partners.models import Partner
 from tests import factories
@@ -47,7 +46,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in (throttling, redis_counter, circuit_breaker):
+    for module in (throttling, circuit_breaker):
         monkeypatch.setattr(module, "time", clock)
     return clock
 
@@ -55,7 +54,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Redis that a busy machine keeps waiting is not taken for one that does not answer."""
-    monkeypatch.setattr(redis_counter, "REDIS_TIMEOUT_SECONDS", WAIT_SECONDS)
+    monkeypatch.setattr(throttling, "REDIS_TIMEOUT_SECONDS", WAIT_SECONDS)
 
 
 @pytest.fixture
@@ -170,7 +169,7 @@ def redis_url(request: pytest.FixtureRequest) -> str:
 @pytest.mark.usefixtures("patience")
 def test_the_count_is_shared_where_there_is_a_redis(redis_url: str) -> None:
     begun = time.time()
-    one, other = redis_counter.RedisCounter(redis_url), redis_counter.RedisCounter(redis_url)
+    one, other = throttling.RedisCounter(redis_url), throttling.RedisCounter(redis_url)
     rate, partner_id = parse_rate("5/minute"), time.time_ns()
     counted = [counter.hit(rate, partner_id) for counter in (one, other, one, other)]
     assert [count for count, _ in counted] == [1, 2, 3, 4]
@@ -251,7 +250,7 @@ def test_only_the_first_request_of_a_pause_waits_for_a_redis_that_does_not_answe
         for _ in range(5):
             api.get("/v1/ping")
         assert failures(caplog) == attempts
-        clock.now += redis_counter.REDIS_PAUSE_SECONDS
+        clock.now += throttling.REDIS_PAUSE_SECONDS
 
 
 def test_a_redis_that_answers_again_is_counted_with_again(
@@ -264,7 +263,7 @@ def test_a_redis_that_answers_again_is_counted_with_again(
 ) -> None:
     port, process = redis_server
     settings.REDIS_URL = url_of(port)
-    monkeypatch.setattr(redis_counter, "REDIS_PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(throttling, "REDIS_PAUSE_SECONDS", 0.0)
     limit("1000/hour")
 
     def is_counted() -> bool:

@@ -250,22 +250,7 @@ def test_a_refusal_costs_the_same_whether_its_key_is_known_and_is_not_explained(
     assert not explain.called
 
 
-@pytest.mark.parametrize("secret", ["issued", "never issued"])
-def test_a_test_secret_in_place_of_the_key_is_told_without_a_look_up(write: Sent, secret: str) -> None:
-    text = write.secret if secret == "issued" else "psi_test_secret_" + "x" * 43
-    exchanged = write._replace(api_key=text, secret=write.api_key)
-    with round_trips() as unknown:
-        send(write._replace(api_key="unknown"))
-    with round_trips() as made:
-        response = send(exchanged)
-    found = diagnosis(response)
-    assert made.count == unknown.count
-    assert (found["cause"], "key and secret are exchanged" in found["message"]) == ("secret", True)
-    assert found["canonicalRequest"].split("\n") == write.lines
-    assert text.encode() not in response.body
-
-
-@pytest.mark.parametrize("api_key", ["psi_secret_" + "x" * 43, "psi_test_secret", "x"])
+@pytest.mark.parametrize("api_key", ["psi_secret_" + "x" * 43, "psi_test_secret_" + "x" * 43, "x"])
 def test_another_text_in_place_of_the_key_is_an_unknown_key(write: Sent, api_key: str) -> None:
     assert "diagnosis" not in assert_error(send(write._replace(api_key=api_key)), 401)
 
