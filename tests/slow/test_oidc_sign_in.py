@@ -255,6 +255,7 @@ def test_a_disabled_account_stays_out(company: OidcProvider, roles: None) -> Non
     client, response = sign_in(company)
     assert refusal(response) == "no access"
     assert not is_in(client)
+    assert trail("signIn.refusedDirectory") == [("oidc", "signIn.refusedDirectory", "ada")]
 
 
 def test_an_unknown_person_with_a_group_gets_an_account(company: OidcProvider, roles: None) -> None:
@@ -415,6 +416,8 @@ def test_nothing_is_approved_unless_the_same_person_is_there_now(
         before = Staff.objects.filter(is_emergency=False).count()
         company.say(**wrong)
         assert refusal(sign_in(company, client, next=path)[1]) == cause
+        about = [] if cause == "auth_time" else [("oidc", "signIn.refusedConfirmation", "ada")]
+        assert trail("signIn.refusedConfirmation") == about
         user.refresh_from_db()
         assert user.status == "pendingCompliance"
         assert Staff.objects.filter(is_emergency=False).count() == before
@@ -523,6 +526,8 @@ def test_an_answer_is_good_once_and_for_the_browser_that_asked(company: OidcProv
     client.post("/admin/account/logout/")
     assert client.get(answer).status_code == 403
     assert not is_in(client)
+    # Anybody can cause such lines: an address adds one a minute.
+    assert len(trail("signIn.refusedProvider")) == 1
 
 
 def test_a_code_is_good_once(company: OidcProvider, ada: Staff) -> None:

@@ -290,6 +290,18 @@ def test_a_failed_login_is_a_line_in_the_log_without_what_was_typed(
     assert "typed for a name" not in caplog.text
 
 
+def test_who_is_locked_out_adds_one_line_a_minute_to_the_audit_log(limited: Callable[[str, int], None]) -> None:
+    limited("login_failed", 2)
+    staff = enrolled()
+    for _attempt in range(5):
+        log_in(staff, password="wrong", client=client_at("198.51.100.1"))
+    lines = AuditEntry.objects.filter(object=staff.username, action__startswith="signIn.").order_by("id")
+    assert [(line.action, line.actor, line.detail["address"]) for line in lines] == [
+        *[("signIn.refusedPassword", staff.username, "198.51.100.1")] * 2,
+        ("signIn.lockedOut", staff.username, "198.51.100.1"),
+    ]
+
+
 def test_failed_logins_are_counted_where_every_process_sees_them() -> None:
     log_in(enrolled(), password="wrong")
     with connection.cursor() as cursor:
