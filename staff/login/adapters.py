@@ -11,7 +11,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -126,7 +125,6 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
             raise self.validation_error("same_as_current")
         return cleaned
 
-    @transaction.atomic
     def set_password(self, user: Staff, password: str) -> None:
         """Store a password that the person has chosen."""
         user.change_password(password, is_one_time=False)
