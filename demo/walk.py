@@ -1,7 +1,5 @@
 """The demo's walk through the API: each signed request and response is shown and checked."""
 
-import base64
-import hashlib
 import json
 import secrets
 import shlex
@@ -76,7 +74,7 @@ class Walk:
         self.check({one["type"] for one in documents} == set(DocumentType.values), "there is a document of each type")
         for one in documents:
             file = self.step(f"{one['title']}: the file", 200, "GET", f"/v1/users/{user}/documents/{one['documentId']}")
-            self.check(hashlib.sha256(file).hexdigest() == one["sha256"], "its SHA-256 is that of the list")
+            self.check(file.startswith(f"({one['sizeBytes']} bytes "), "its size is that of the list")
         self.step("A request signed with another secret is refused", 401, "GET", "/v1/ping", None, "--secret", "other")
         self.read_feed("The feed of events has the decision; the partner keeps the cursor", "active")
         self.command("change_user_status", PARTNER, self.external_id, "suspended", "--reason", "A lost phone.", *BY)
@@ -100,15 +98,13 @@ class Walk:
         self.show(f"\n   $ manage.py {shlex.join(arguments)}\n   {self.manage(*arguments).strip()}")
 
     def step(self, title: str, status: int, method: str, target: str, data: Any = None, *options: str) -> Any:
-        """Send a request, and show it with its response, which has this status. Returns the JSON, or the bytes."""
+        """Send a request, and show it with its response, which has this status. Returns the JSON, or a file's size."""
         self.steps += 1
         body = "" if data is None else json.dumps(data)
         self.show(f"\n{self.steps}. {title}\n   > {' '.join((method, target, *options))}" + (body and f"\n   > {body}"))
         response = json.loads(self.manage("call", method, target, "--data", body, *options, "--json"))
         content = response["body"]
-        if isinstance(content, str):
-            content = base64.b64decode(content) if "bodyEncoding" in response else content.encode()
-        shown = f"({len(content)} bytes)" if isinstance(content, bytes) else json.dumps(content)[:MAX_BODY_SHOWN]
+        shown = content if isinstance(content, str) else json.dumps(content)[:MAX_BODY_SHOWN]
         self.show(f"   < {response['status']} {responses[response['status']]}\n   < {shown}")
         self.check(response["status"] == status, f"{method} {target} has the status {status}")
         return content

@@ -97,17 +97,19 @@ def test_a_reviewer_who_left_is_refused(decide: Decide, reviewer: str) -> None:
 
 def test_an_account_that_is_not_staff_is_unknown(decide: Decide, reviewer: str) -> None:
     Staff.objects.filter(username=reviewer).update(is_staff=False)
-    assert refusal(*decide("active", reviewer)) == f"Staff account {reviewer!r} not found."
+    assert refusal(*decide("active", reviewer)) == f"--by: Staff account {reviewer!r} not found."
 
 
 def test_nobody_acts_in_the_name_of_an_account_that_was_never_used(decide: Decide, user: dict[str, Any]) -> None:
     create_staff(username="new", email="new@example.com", role="reviewer")
-    assert refusal(*decide("active", "new")) == "Staff account 'new' has never signed in: nobody acts in its name."
+    assert (
+        refusal(*decide("active", "new")) == "--by: Staff account 'new' has never signed in: nobody acts in its name."
+    )
     assert User.objects.get(pk=user["userId"]).status == "pendingCompliance"
 
 
 def test_an_unknown_staff_account_is_one_line(decide: Decide) -> None:
-    assert refusal(*decide("active", "nobody")) == "Staff account 'nobody' not found."
+    assert refusal(*decide("active", "nobody")) == "--by: Staff account 'nobody' not found."
 
 
 def test_another_partners_user_is_unknown(user: dict[str, Any], reviewer: str, other_api: PartnerClient) -> None:
