@@ -15,9 +15,10 @@ from django.utils.translation import gettext_lazy as _
 
 from backoffice.case.forms import NoteForm
 from backoffice.lists.cells import made_by, made_through
+from core.formats import format_timestamp
 from core.refusals import RefusedError
 from staff.models import Staff
-from users.api.serializers import RequirementSerializer
+from users.api.serializers import asked_json
 from users.decisions.changes import FieldChange
 from users.decisions.decision_basis import HISTORY_PERMISSION
 from users.models import Requirement, RequirementCode, RequirementResponse, RequirementState, User, UserEvent
@@ -141,12 +142,9 @@ def preview(form: AskForm) -> dict[str, Any]:
     columns = [column for column in PROFILE_COLUMNS if column in asked["fields"]]
     due_at = now + timedelta(days=asked["due_in_days"])
     requirement = Requirement(code=asked["code"], fields=columns, message=asked["message"].strip(), due_at=due_at)
-    # DRF's own attribute, and not the field of this name.
-    fields: Mapping[str, Any] = RequirementSerializer().fields  # type: ignore[assignment]
-    shown = {name: fields[name] for name in ("code", "fields", "message", "dueAt")}
     template = TEMPLATES[RequirementCode(asked["code"])]
     return {
-        "as_json": {name: field.to_representation(field.get_attribute(requirement)) for name, field in shown.items()},
+        "as_json": asked_json(requirement) | {"dueAt": format_timestamp(due_at)},
         "meaning": template.meaning if requirement.message == template.message else "",
         "due_at": due_at,
         "code_label": RequirementCode(asked["code"]).label,

@@ -4,7 +4,6 @@ The rules that several fields share: core/json_rules.py.
 """
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from functools import cached_property, partial
 from typing import Any, ClassVar, TypeVar
 
@@ -16,7 +15,6 @@ from rest_framework.fields import SkipField, empty, get_error_detail
 from rest_framework.settings import api_settings
 
 from core import json_rules
-from core.formats import format_timestamp
 
 Instance = TypeVar("Instance")
 # A list of ErrorDetail by name; of a nested serializer or list such errors again, by name or index.
@@ -109,14 +107,6 @@ class RuleField(serializers.Field[Any, Any, Any, Any]):
 
     def to_representation(self, value: Any) -> Any:
         return value
-
-
-class InstantField(serializers.Field[Any, Any, Any, Any]):
-    """A date-time in a response; a text is as PostgreSQL wrote it for the wire (contract, section 6)."""
-
-    def to_representation(self, value: datetime | str) -> str:
-        """In UTC with six fraction digits."""
-        return value if isinstance(value, str) else format_timestamp(value)
 
 
 class TextField(RuleField):

@@ -15,12 +15,11 @@ from core import json_rules
 from partners.api.errors import UnprocessableEntityError
 from partners.api.serializers import (
     Errors,
-    InstantField,
     RuleField,
     StrictSerializer,
     TextField,
 )
-from users.models import RequirementCode, RequirementState, User
+from users.models import Requirement, User
 from users.models.columns import FIELD_NAMES, Profile
 from users.models.requirements import RESPONSE_LENGTH
 from users.models.statuses import status_reason
@@ -29,30 +28,24 @@ from users.profile.addresses import rules_for
 from users.queries import NewUser, UserSummary
 
 
-class FieldNamesField(serializers.Field[Any, Any, Any, Any]):
-    """Columns of the profile as names of fields."""
-
-    def to_representation(self, value: list[str]) -> list[str]:
-        return [FIELD_NAMES[column] for column in value]
-
-
-class MessageField(serializers.CharField):
-    """A text; null where there is none."""
-
-    def to_representation(self, value: str) -> str | None:  # type: ignore[override]
-        return value or None
-
-
-class RequirementSerializer(serializers.Serializer[Any]):
+def asked_json(requirement: Requirement) -> dict[str, object]:
     """What compliance needs about a user."""
+    return {
+        "code": requirement.code,
+        "fields": [FIELD_NAMES[column] for column in requirement.fields],
+        "message": requirement.message or None,
+    }
 
-    requirementId = serializers.UUIDField(source="id")
-    code = serializers.ChoiceField(RequirementCode.values)
-    fields = FieldNamesField()  # type: ignore[assignment]  # DRF keeps its own attribute of this name
-    message = MessageField()
-    state = serializers.ChoiceField(RequirementState.values)
-    createdAt = InstantField(source="created_at")
-    dueAt = InstantField(source="due_at")
+
+def requirement_json(requirement: Any) -> dict[str, object]:
+    """A requirement on the wire. requirement: with its `state`."""
+    return {
+        "requirementId": requirement.pk,
+        **asked_json(requirement),
+        "state": requirement.state,
+        "createdAt": requirement.created_at,
+        "dueAt": requirement.due_at,
+    }
 
 
 class RequirementNoteSerializer(StrictSerializer[Any]):
@@ -200,7 +193,7 @@ def user_json(user: UserSummary) -> dict[str, object]:
         "status": user.status,
         "statusReason": status_reason(user.status, user.status_reason_code),
         "statusChangedAt": user.status_since,
-        "requirements": [RequirementSerializer(one).data for one in user.requirements],
+        "requirements": [requirement_json(one) for one in user.requirements],
         "verification": Fragment(user.verification) if user.verification else None,
         "updatedAt": user.updated_at,
     }

@@ -22,8 +22,8 @@ from users.api.serializers import (
     CREATE,
     UPDATE,
     RequirementNoteSerializer,
-    RequirementSerializer,
     new_user_json,
+    requirement_json,
     user_json,
 )
 from users.file import entries
@@ -182,7 +182,7 @@ def find_requirement(user_id: UUID | str, requirement_id: str) -> Requirement:
 
 def shown(requirement: Requirement) -> object:
     """The requirement as a partner sees it, with its state as it is now."""
-    return RequirementSerializer(Requirement.objects.with_state().get(pk=requirement.pk)).data
+    return requirement_json(Requirement.objects.with_state().get(pk=requirement.pk))
 
 
 # What paths under /v1/users name: contract, section 1
