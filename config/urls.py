@@ -16,7 +16,7 @@ from django.views.i18n import set_language
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
 
 from events.feed.views import EventList
-from events.metrics import feeds, webhooks
+from events.monitoring import feeds, webhooks
 from partners.api.base import PartnerAPIView, UnknownPath
 from partners.monitoring import health
 from partners.monitoring.metrics import InstallationCollector, gauges

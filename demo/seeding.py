@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from core.database import serving_role, statements
 from demo.people import ACTIVE, HELD, PENDING, PROPOSED, Step, external_id, plan
-from events.webhooks import addresses, delivering, endpoints
+from events.webhooks import addresses, deliveries, delivering, endpoints
 from partners.authentication import keys
 from partners.models import ApiKey, Mode, Partner
 from staff.accounts import create_staff
@@ -133,7 +133,9 @@ def _create_users(partner: Partner, people: Mapping[str, Sequence[Step]]) -> Non
         next_case(staff=Staff.objects.get(username=SECOND))
         # A test that fails: webhooks do not go to this machine.
         endpoint, _ = endpoints.create_endpoint(partner=partner, url=addresses.CheckedUrl("https://localhost/hook"))
-        delivering.send_test(endpoint=endpoint)
+        with transaction.atomic():
+            leased = deliveries.lease_test(endpoint=endpoint)
+        delivering.send_test(leased)
         endpoints.change_endpoint(endpoint, enabled=False)
 
 

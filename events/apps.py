@@ -9,4 +9,4 @@ class EventsConfig(AppConfig):
     name = "events"
 
     def ready(self) -> None:
-        from events import checks  # noqa: F401, PLC0415 - it registers them
+        from events import monitoring  # noqa: F401, PLC0415 - it registers them

@@ -9,8 +9,7 @@ from rest_framework.fields import empty
 
 from core.formats import is_uuid
 from core.request_context import request_context
-from events.models import EventType, WebhookEndpoint
-from events.models.webhooks import MAX_URL_LENGTH
+from events.models import MAX_URL_LENGTH, EventType, WebhookEndpoint
 from events.webhooks import addresses, deliveries, endpoints
 from partners import request_log
 from partners.api.errors import ConflictError, NotFoundError, UnavailableError, invalid_parameter
@@ -268,7 +267,7 @@ class WebhookTest(WebhookView):
                     request_context.is_simulated = True
                     raise UnavailableError from None
             # This is after the commit: the webhook's row has the test then.
-            outcome = delivering.finish_test(leased, seconds=TEST_SECONDS)
+            outcome = delivering.send_test(leased, seconds=TEST_SECONDS)
         milliseconds = None if outcome.status is None else outcome.milliseconds
         # One code: a name that is moved inside after it was accepted tells nothing of the names there.
         error = "dns" if outcome.error == "address" else outcome.error or None

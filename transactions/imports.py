@@ -214,10 +214,7 @@ def store(
     statement_seconds: int = STATEMENT_SECONDS,
     lock_seconds: int = LOCK_SECONDS,
 ) -> tuple[int, dict[int, str]]:
-    """Store rows in one transaction: how many are new, and why others were rejected, by their numbers.
-
-    The rest is unchanged. is_dry_run: roll the transaction back. Raises Django's database errors.
-    """
+    """Store rows in one transaction: how many are new, and why others were rejected. The rest is unchanged."""
     # A backslash is the only character that COPY escapes and that can occur.
     lines = ["\t".join((str(number), *row)).replace("\\", "\\\\") for number, row in rows.items()]
     with statements.response_timeout(statement_seconds), transaction.atomic():

@@ -3,7 +3,7 @@
 import uuid
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import models
 from django.db.models import Func, Q
@@ -14,8 +14,7 @@ from django.utils.translation import gettext_noop
 from core.audit import entry_trigger, register
 from core.database.schema import json_text, newest_of_each_mode, wire_time
 from core.database.triggers import append_only, json_object, stamped, trigger
-from events.models import EventType
-from events.models.feed import outbox_entry, outbox_entry_of_rows
+from events.models import EventType, outbox_entry, outbox_entry_of_rows
 from partners.models import Partner
 from staff.models import Staff
 from users.models import User
@@ -41,11 +40,6 @@ EARLIEST, LATEST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=
 
 models.BinaryField.register_lookup(Length)
 
-if TYPE_CHECKING:
-    _Field = models.Field[Decimal | str, Decimal]
-else:  # Django's own class takes no parameters
-    _Field = models.Field
-
 # What triggers write to the outbox (contract, section 10).
 _TRANSACTIONS_RECORDED = outbox_entry_of_rows(
     EventType.TRANSACTIONS_RECORDED,
@@ -67,7 +61,7 @@ _DOCUMENT_WITHDRAWN = outbox_entry(
 )
 
 
-class NumericField(_Field):
+class NumericField(models.Field):  # type: ignore[type-arg]  # Django's own class takes no parameters
     """PostgreSQL's numeric without a scale: `100.00` stays `100.00`, which numeric(38,18) would pad."""
 
     def db_type(self, connection: Any) -> str:
@@ -214,10 +208,7 @@ class DocumentType(models.TextChoices):
 
 
 class Document(UserRow):
-    """A document issued to a user about the account; written by `publish_document`.
-
-    size_bytes and sha256 are those of the published file: no other file is ever sent whole.
-    """
+    """A document issued to a user about the account; no file but one of this size and SHA-256 is sent whole."""
 
     document_id = models.UUIDField(_("document ID"), unique=True, default=uuid.uuid4, editable=False)
     created_at = models.DateTimeField(_("created at"), help_text=_("When the document was issued."))

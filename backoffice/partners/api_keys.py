@@ -93,12 +93,12 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     """Keys by their visible prefix."""
 
     audited_by = "prefix"
-    list_display = ("prefix", "label", "partner", "mode", state, "created_at", "last_used_at", expiry)
+    list_display = ("prefix", "label", "partner", "partner__mode", state, "created_at", "last_used_at", expiry)
     list_filter = (("partner", RelatedDropdownFilter),)
     search_fields = ("prefix",)
     search_help_text = _("A key's visible prefix.")
     ordering = ("-id",)
-    fields = ("prefix", "label", "partner", "mode", state, "created_at", "last_used_at", expiry)  # type: ignore[assignment]
+    fields = ("prefix", "label", "partner", state, "created_at", "last_used_at", expiry)  # type: ignore[assignment]
     actions_detail = ("rotate", "revoke")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[ApiKey]:
@@ -108,10 +108,6 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     def matching(self, request: HttpRequest, term: str) -> Q:
         """By the prefix, also of a whole key."""
         return Q(prefix=visible_prefix(term))
-
-    @admin.display(description=_("mode"))
-    def mode(self, key: ApiKey) -> str:
-        return key.partner.get_mode_display()
 
     @issuing_action(
         title=_("Rotate"),

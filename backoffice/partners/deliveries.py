@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from unfold.contrib.filters.admin import RelatedDropdownFilter
+from unfold.contrib.filters.admin import ChoicesDropdownFilter, RelatedDropdownFilter
 from unfold.enums import ActionVariant
 
 from backoffice.actions import Act, RowAction
@@ -58,12 +58,6 @@ def latest_result(delivery: WebhookDelivery) -> Any:
     return result(delivery.attempts[-1]) if delivery.attempts else "–"
 
 
-@admin.display(description=_("next attempt"))
-def next_attempt(delivery: WebhookDelivery) -> str:
-    """When it is attempted next."""
-    return moment(delivery.next_attempt_at if delivery.state == DeliveryState.PENDING else None)
-
-
 def result(attempt: Mapping[str, Any]) -> Any:
     """The HTTP status or the error of an attempt."""
     if attempt.get("status"):
@@ -79,13 +73,6 @@ class WebhookFilter(ValueFilter):
     is_indexed = True
 
 
-class StateFilter(ChoiceFilter):
-    """By state."""
-
-    title, parameter_name = _("state"), "state"
-    options = DeliveryState.choices
-
-
 class TypeFilter(ChoiceFilter):
     """By the event's type, as on the wire."""
 
@@ -99,13 +86,27 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
 
     list_display = (
         *("created_at", "endpoint", "endpoint__partner", "type", delivery_state),
-        *("attempt_count", latest_result, next_attempt),
+        *("attempt_count", latest_result, "next_attempt_at"),
     )
-    list_filter = (StateFilter, TypeFilter, WebhookFilter, ("endpoint__partner", RelatedDropdownFilter))
+    list_filter = (
+        ("state", ChoicesDropdownFilter),
+        TypeFilter,
+        WebhookFilter,
+        ("endpoint__partner", RelatedDropdownFilter),
+    )
     list_select_related = ("endpoint__partner",)
     ordering = ("-id",)
     fields = (  # type: ignore[assignment]
-        *("event_uuid", "type", "endpoint", "created_at", delivery_state, "attempt_count", next_attempt, "ended_at"),
+        *(
+            "event_uuid",
+            "type",
+            "endpoint",
+            "created_at",
+            delivery_state,
+            "attempt_count",
+            "next_attempt_at",
+            "ended_at",
+        ),
     )
     actions_detail = ("retry",)
     change_form_template = "admin/events/webhookdelivery/change_form.html"

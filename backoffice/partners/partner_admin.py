@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.conf import settings
 from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -17,7 +16,8 @@ from backoffice.actions import Act, issuing_action
 from backoffice.lists.cells import badge, moment
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows, link
 from backoffice.partners.api_keys import MAY_ISSUE, IssueForm, expiry, show_key, state
-from backoffice.partners.webhooks import WebhookForm, secrets_of_partner, show_webhook_secret, table_of
+from backoffice.partners.webhooks import WebhookForm, show_webhook_secret, table_of
+from events.models import WebhookSecret
 from events.webhooks import endpoints
 from partners import request_log
 from partners.authentication import keys
@@ -54,13 +54,6 @@ class PartnerAdmin(ReadOnlyAdmin):
     @admin.display(description=_("rate limit"))
     def limit(self, partner: Partner) -> str:
         return partner.rate_limit or gettext("%(limit)s (default)") % {"limit": partner.effective_rate_limit}
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """An empty rate limit shows the default."""
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if db_field.name == "rate_limit":
-            field.widget.attrs["placeholder"] = settings.PARTNER_RATE_LIMIT
-        return field
 
     def matching(self, request: HttpRequest, term: str) -> Q:
         """Partners are few, so a part of the slug or of the name is enough."""
@@ -113,7 +106,7 @@ class PartnerAdmin(ReadOnlyAdmin):
         note=_("Events are sent to it from now on. Its secret is shown once, on the next page."),
         form_class=WebhookForm,
         icon="webhook",
-        secrets=lambda partner: secrets_of_partner(partner.pk),
+        secrets=lambda partner: WebhookSecret.objects.filter(endpoint__partner=partner),
     )
     def add_webhook(self, act: Act) -> HttpResponse:
         return show_webhook_secret(act, *endpoints.create_endpoint(partner=act.row, **act.form.cleaned_data))

@@ -10,7 +10,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
@@ -23,9 +22,8 @@ from backoffice.actions import Act, RowAction, issuing_action
 from backoffice.lists.cells import badge, moment
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows, link
 from backoffice.partners.api_keys import OverlapForm, show_secrets
-from backoffice.partners.deliveries import MAY_RETRY, delivery_state, latest_result, next_attempt
-from events.models import EventType, WebhookDelivery, WebhookEndpoint, WebhookSecret
-from events.models.webhooks import MAX_URL_LENGTH
+from backoffice.partners.deliveries import MAY_RETRY, delivery_state, latest_result
+from events.models import MAX_URL_LENGTH, EventType, WebhookDelivery, WebhookEndpoint, WebhookSecret
 from events.webhooks import addresses, deliveries, endpoints
 from partners.models import Partner
 from staff.login.factors import FRESH_SECONDS
@@ -128,7 +126,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
                         delivery_state(one),
                         one.attempt_count,
                         latest_result(one),
-                        next_attempt(one),
+                        one.next_attempt_at,
                     )
                     for one in newest
                 ],
@@ -192,7 +190,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         note=_("The new secret is shown once, on the next page. Those in force end with the overlap."),
         form_class=OverlapForm,
         in_header=False,
-        secrets=lambda endpoint: secrets_of_partner(endpoint.partner_id),
+        secrets=lambda endpoint: WebhookSecret.objects.filter(endpoint__partner=endpoint.partner_id),
     )
     def rotate(self, act: Act) -> HttpResponse:
         secret = endpoints.rotate_secret(act.row, timedelta(hours=act.form.cleaned_data["overlap_hours"]))
@@ -227,11 +225,6 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
     def remove(self, act: Act) -> Any:
         endpoints.remove(act.row)
         return _("The webhook is removed.")
-
-
-def secrets_of_partner(partner_id: int) -> QuerySet[WebhookSecret]:
-    """The secrets of the partner's webhooks."""
-    return WebhookSecret.objects.filter(endpoint__partner=partner_id)
 
 
 def show_webhook_secret(act: Act, endpoint: WebhookEndpoint, secret: str) -> HttpResponse:

@@ -10,7 +10,7 @@ the feed and ends by itself: a process that is frozen or killed stops no feed, a
 """
 
 import time
-from typing import NamedTuple
+from typing import Any
 
 import structlog
 from django.db import DatabaseError
@@ -26,9 +26,8 @@ log = structlog.get_logger("events.feed.relay")
 BATCH = 5000
 # A single entry may be of a million rows.
 STATEMENT_SECONDS = 300
-# The pause after a feed has failed, and how often the log says so.
+# The pause after a feed has failed.
 FAILED_PAUSE_SECONDS = 5.0
-FAILED_LOG_SECONDS = 60.0
 
 # Types that this version does not know are left to a newer one.
 TYPES = EventType.values
@@ -57,31 +56,22 @@ _PENDING_ENTRIES = """
 _ASSIGN = "SELECT placed, failure FROM events_place(%s, %s)"
 
 
-class Batch(NamedTuple):
-    """Entries of a partner that are placed at once."""
-
-    partner_id: int
-    slug: str
-    entries: list[int]
-
-
 class Relay:
     """Places events in batches. Any number of processes may have some; one at a time works on a partner's feed."""
 
     def __init__(self) -> None:
-        # When to try a failed feed again, and when to log it again (monotonic seconds), by the partner's id.
+        # When to try a failed feed again (monotonic seconds), by the partner's id.
         self._retry_at: dict[int, float] = {}
-        self._log_at: dict[int, float] = {}
 
     def assign_positions(self) -> int:
         """Make events of a batch of each partner; return their number. Raises Django's errors of a lost database."""
         now = time.monotonic()
         batches = statements.fetch_within(STATEMENT_SECONDS, pending_entries())
-        return sum(self._assign(batch) for batch in batches if self._retry_at.get(batch.partner_id, 0.0) <= now)
+        return sum(self._assign(*batch) for batch in batches if self._retry_at.get(batch[0], 0.0) <= now)
 
-    def _assign(self, batch: Batch) -> int:
+    def _assign(self, partner_id: int, slug: str, entries: list[int]) -> int:
         """Assign positions; return the number of events, 0 if the batch failed or another relay is at the feed."""
-        assign: Query[tuple[int, str | None]] = Query(_ASSIGN, (batch.partner_id, batch.entries))
+        assign: Query[tuple[int, str | None]] = Query(_ASSIGN, (partner_id, entries))
         try:
             [(count, failure)] = statements.fetch_within(STATEMENT_SECONDS, assign)
         except DatabaseError as error:
@@ -89,19 +79,11 @@ class Relay:
                 raise
             count, failure = 0, errors.sqlstate(error)
         if failure:
-            self._failed(batch, failure)
-        elif count and self._log_at.pop(batch.partner_id, 0.0):
-            log.info("event feed goes on", partner=batch.slug)
+            self._retry_at[partner_id] = time.monotonic() + FAILED_PAUSE_SECONDS
+            log.error("event feed stopped", partner=slug, failure=failure)
         return count
 
-    def _failed(self, batch: Batch, failure: str) -> None:
-        now = time.monotonic()
-        self._retry_at[batch.partner_id] = now + FAILED_PAUSE_SECONDS
-        if self._log_at.get(batch.partner_id, 0.0) <= now:
-            self._log_at[batch.partner_id] = now + FAILED_LOG_SECONDS
-            log.error("event feed stopped", partner=batch.slug, failure=failure)
 
-
-def pending_entries() -> Query[Batch]:
-    """The first batch of each partner that has entries, the smallest first."""
-    return Query(_PENDING_ENTRIES, (TYPES, BATCH, BATCH), Batch._make)
+def pending_entries() -> Query[Any]:
+    """The first batch of each partner that has entries, the smallest first: partner's id, slug, ids of the entries."""
+    return Query(_PENDING_ENTRIES, (TYPES, BATCH, BATCH))

@@ -37,11 +37,6 @@ EVENTS = KeysetList(
 )
 
 
-def cursor_of(position: int) -> str:
-    """The cursor that names a position."""
-    return f"{position:016x}"
-
-
 class FeedPagination(KeysetPagination):
     """Pages of the feed, whose cursors go on where nothing follows yet."""
 
@@ -51,7 +46,7 @@ class FeedPagination(KeysetPagination):
 
     def cursor_of(self, position: Sequence[Any]) -> str:
         """The cursor that names a position."""
-        return cursor_of(*position)
+        return f"{position[0]:016x}"
 
     def items_of(self, page: Page) -> object:
         """The items, read to be written without white space: in PostgreSQL that costs 5 µs an event, here 0.8."""

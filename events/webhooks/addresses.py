@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from events.models.webhooks import MAX_URL_LENGTH
+from events.models import MAX_URL_LENGTH
 
 # Staff wait for the page so long.
 SET_UP_SECONDS = 10.0
@@ -67,10 +67,7 @@ class Target(NamedTuple):
 
 
 def checked(url: str, seconds: float = SET_UP_SECONDS) -> CheckedUrl:
-    """A URL that webhooks may be sent to. Raises ValidationError, with a code of the contract's (section 1).
-
-    seconds: how long the look-up of its host may take.
-    """
+    """A URL that webhooks may be sent to; its host is looked up within `seconds`. Raises ValidationError."""
     target = parse(url)
     try:
         look_up(target.host, target.port).result(seconds)

@@ -15,19 +15,16 @@ from functools import lru_cache
 from queue import Empty, SimpleQueue
 
 import structlog
-from django.db import DatabaseError, InterfaceError, connection, transaction
+from django.db import DatabaseError, InterfaceError, connection
 
 from core.request_context import request_context
 from events.feed.relay import Relay
-from events.models import WebhookEndpoint
-from events.webhooks.deliveries import Lease, lease, lease_test
+from events.webhooks.deliveries import Lease, lease
 from events.webhooks.results import AttemptResult, record
 from events.webhooks.sending import Sender
 
 log = structlog.get_logger("events.webhooks.delivering")
 
-# The process's sessions have this name, by which the check finds them.
-APPLICATION_NAME = "partner-service-deliverer"
 # This process sends so many at once. Each takes a socket or two.
 MAX_SENDS = 400
 # Between two turns without work: an event is in the feed within 2 s.
@@ -144,21 +141,8 @@ class Deliverer:
             connection.close()
 
 
-def send_test(*, endpoint: WebhookEndpoint) -> AttemptResult:
-    """Send a `webhook.test` now, in this process, and return the result. Not within a transaction.
-
-    Raises BusyError.
-    """
-    with transaction.atomic(durable=True):
-        leased = lease_test(endpoint=endpoint)
-    return finish_test(leased)
-
-
-def finish_test(leased: Lease, *, seconds: float | None = None) -> AttemptResult:
-    """Send what `lease_test` has leased, record the result and return it. After its transaction.
-
-    seconds: that the attempt may take, by default as long as any attempt.
-    """
+def send_test(leased: Lease, *, seconds: float | None = None) -> AttemptResult:
+    """Send what `lease_test` has leased, after its transaction; record the result and return it."""
     attempt = Sender().attempt(leased, seconds)
     with request_context.without_deadline():
         outcome = asyncio.run_coroutine_threadsafe(attempt, _sending_loop()).result()
@@ -168,10 +152,7 @@ def finish_test(leased: Lease, *, seconds: float | None = None) -> AttemptResult
 
 @lru_cache(maxsize=1)
 def _sending_loop() -> asyncio.AbstractEventLoop:
-    """The event loop of this process's sends, in a thread of its own.
-
-    It outlives each: a connection under TLS closes some time after its last response, up to a second.
-    """
+    """The event loop of this process's sends, in a thread; it outlives each: TLS closes up to a second later."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="webhooks", daemon=True).start()
     return loop

@@ -66,10 +66,7 @@ def find_endpoint(webhook_id: str) -> WebhookEndpoint:
 def create_endpoint(
     *, partner: Partner, url: CheckedUrl, types: Iterable[str] = (), description: str = ""
 ) -> tuple[WebhookEndpoint, str]:
-    """Create an endpoint, which receives events from now on, and its secret. Raises ValidationError, RefusedError.
-
-    types: without any, all. At most MAX_ENDPOINTS of a partner.
-    """
+    """Create an endpoint, which gets events from now on, and its secret. Raises ValidationError, RefusedError."""
     endpoint = WebhookEndpoint(partner=partner, url=url, types=_known(types), description=description)
     endpoint.clean_fields(exclude=_CHECKED_APART)
     with transaction.atomic():
@@ -152,10 +149,7 @@ def secrets_of(endpoint: WebhookEndpoint) -> QuerySet[WebhookSecret]:
 
 
 def secrets_by_endpoint(ids: Collection[UUID]) -> dict[UUID, list[str]]:
-    """The secrets that sign the deliveries of several endpoints, newest first, by the endpoint's id.
-
-    Without those that cannot be decrypted.
-    """
+    """The secrets that sign deliveries, newest first, by the endpoint; without those that cannot be decrypted."""
     found: dict[UUID, list[str]] = {pk: [] for pk in ids}
     for row in WebhookSecret.objects.filter(_IN_FORCE, endpoint__in=ids).order_by("-pk"):
         try:

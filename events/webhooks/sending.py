@@ -79,10 +79,7 @@ _CERTIFICATE_ERRORS = {
 
 
 def attempt_headers(*, event_id: UUID, at: datetime, body: str, secrets: Iterable[str]) -> dict[str, str]:
-    """Return the headers that verify a body, as Standard Webhooks 1.0 has them (contract, section 10).
-
-    at: the time of the attempt. secrets: each signs, newest first.
-    """
+    """Return the headers that verify a body, as Standard Webhooks 1.0 has them; each of the secrets signs."""
     signatures = [Webhook(secret).sign(str(event_id), at.astimezone(UTC), body) for secret in secrets]
     return {
         "webhook-id": str(event_id),
@@ -98,10 +95,7 @@ class Sender:
         self._tls = ssl.create_default_context(cafile=settings.WEBHOOK_CA_BUNDLE or None)
 
     async def attempt(self, lease: Lease, seconds: float | None = None) -> AttemptResult:
-        """Send a delivery once and log the result. It raises nothing but a cancellation.
-
-        seconds: that it may take, TIMEOUT_SECONDS by default.
-        """
+        """Send a delivery once, within `seconds`, and log the result. It raises nothing but a cancellation."""
         at, begun = datetime.now(UTC), time.perf_counter()
         result: dict[str, Any]
         try:
@@ -170,10 +164,7 @@ class Sender:
 
 
 async def _read_head(reader: asyncio.StreamReader) -> tuple[int, bytes]:
-    """The status and the headers of the response, past interim ones. The reader's limit is MAX_HEAD_BYTES.
-
-    Raises MalformedResponseError, and OSError where the connection breaks.
-    """
+    """The status and headers of the response, past interim ones. Raises MalformedResponseError, OSError."""
     left = MAX_HEAD_BYTES
     while True:
         lines: list[bytes] = []

@@ -65,7 +65,7 @@ def pages_of(webhook: WebhookEndpoint) -> list[str]:
         DELIVERIES,
         f"{DELIVERIES}{newest.pk}/change/",
         f"{DELIVERIES}{oldest.pk}/change/",
-        f"{DELIVERIES}?state=skipped",
+        f"{DELIVERIES}?state__exact=skipped",
     ]
 
 

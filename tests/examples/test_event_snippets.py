@@ -19,7 +19,6 @@ import pytest
 import trustme
 from standardwebhooks import Webhook
 
-from events.feed import views as feed
 from events.models import EventFeed
 from tests import factories
 from tests.examples.calling import Access
@@ -62,7 +61,7 @@ def until(condition: Any) -> None:
 
 
 def last_cursor(user: User) -> str:
-    return feed.cursor_of(EventFeed.objects.get(partner=user.partner_id).last_position)
+    return f"{EventFeed.objects.get(partner=user.partner_id).last_position:016x}"
 
 
 class Follower:

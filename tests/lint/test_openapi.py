@@ -10,8 +10,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from config.urls import api_urlpatterns
 from core import formats as forms
-from events.models import EventType
-from events.models.webhooks import MAX_URL_LENGTH
+from events.models import MAX_URL_LENGTH, EventType
 from events.webhooks.deliveries import TEST_TYPE
 from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT
 from partners.api.serializers import TextField

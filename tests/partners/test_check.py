@@ -15,9 +15,9 @@ from django.db import OperationalError, connection, connections, transaction
 from django.utils import timezone
 from pytest_django.fixtures import Settings
 
-import events.checks
+import events.monitoring
 from core.database import grants, serving_role
-from events.webhooks.delivering import APPLICATION_NAME
+from events.monitoring import APPLICATION_NAME
 from partners import checks
 from partners.authentication import keys
 from partners.models import Partner
@@ -35,7 +35,7 @@ __all__ = ("folder",)
 @pytest.fixture(autouse=True)
 def of_this_test(monkeypatch: pytest.MonkeyPatch, db: None, settings: Settings, folder: Path) -> None:
     """Wait for no deliverer; a folder of documents is there, and evidence packs are signed."""
-    monkeypatch.setattr(events.checks, "DELIVERER_SECONDS", 0.0)
+    monkeypatch.setattr(events.monitoring, "DELIVERER_SECONDS", 0.0)
     folder.mkdir()
     settings.EVIDENCE_SIGNING_KEY = Ed25519PrivateKey.generate()
 

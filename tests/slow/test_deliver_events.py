@@ -13,9 +13,9 @@ from django.utils import timezone
 from standardwebhooks.webhooks import Webhook
 
 from config.embedded.server import SUPERUSER
-from events.checks import check_deliverer
 from events.feed.relay import Relay
 from events.models import DeliveryState, WebhookDelivery, WebhookEndpoint, WebhookSecret
+from events.monitoring import check_deliverer
 from events.webhooks import delivering as delivering_module
 from events.webhooks import endpoints
 from events.webhooks.delivering import Deliverer

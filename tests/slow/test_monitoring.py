@@ -20,8 +20,7 @@ from prometheus_client.samples import Sample
 from pytest_django.fixtures import Settings
 
 from core.database import serving_role
-from events.metrics import feeds
-from events.webhooks.delivering import APPLICATION_NAME
+from events.monitoring import APPLICATION_NAME, feeds
 from partners.authentication import keys
 from partners.models import ApiKey, Mode, Partner
 from partners.monitoring.metrics import InstallationCollector, gauges

@@ -98,10 +98,7 @@ def file_chunks(document: Document, *, request_id: str) -> Generator[bytes, None
 
 
 def _logged_chunks(document: Document, request_id: str) -> Generator[bytes, None, None]:
-    """Nothing once the first chunk can be sent, then the chunks. Problems are logged, counted and raised.
-
-    request_id: for the log, which is written after the request's own line.
-    """
+    """Nothing once the first chunk can be sent, then the chunks. Problems are logged, counted and raised."""
     request_log, sent = log.bind(request_id=request_id, document=str(document.document_id)), 0
     try:
         with closing(_verified_chunks(document)) as chunks:

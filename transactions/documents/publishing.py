@@ -129,10 +129,7 @@ def withdraw(*, document: Document, by: Staff, reason: str) -> DocumentWithdrawa
 
 
 def delete_files(*, using: str) -> int:
-    """Delete the files of documents that went with their users.
-
-    Returns how many are left, because the storage failed: for the next run. using: the owner's connection.
-    """
+    """Delete the files of documents that went with their users; return how many are left for the next run."""
     waiting = ErasedFile.objects.using(using)
     failures = 0
     # At random, so that the same few files never keep the others from their turn.

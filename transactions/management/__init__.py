@@ -41,10 +41,7 @@ def find_document(document_id: str) -> Document:
 
 
 class LinesCommand(ServiceCommand):
-    """A command that takes NDJSON: each line is done, is unchanged as it was done before, or is rejected.
-
-    Its arguments are the file, REJECTS and, where it has it, DRY_RUN.
-    """
+    """A command that takes NDJSON: each line is done, is unchanged as it was done before, or is rejected."""
 
     # What has become of a line that was not there before, in one word.
     done = "imported"

@@ -19,8 +19,7 @@ from django.utils.translation import pgettext_lazy
 
 from core.database.schema import context_shape
 from core.database.triggers import append_only, trigger
-from events.models import EventType
-from events.models.feed import outbox_entry
+from events.models import EventType, outbox_entry
 from staff.models import Staff
 from users.models.columns import PROFILE_COLUMNS
 from users.models.triggers import NOT_SIMULATED, by_active_staff, staff_entry

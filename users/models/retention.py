@@ -19,8 +19,7 @@ from django.utils.translation import gettext_noop
 from core.audit import entry_trigger, insert_entry, register
 from core.database.schema import wire_time
 from core.database.triggers import append_only, json_object, stamped, trigger
-from events.models import EventType
-from events.models.feed import outbox_entry
+from events.models import EventType, outbox_entry
 from partners.models import Partner
 from staff.models import Staff
 from users.models.approvals import (

@@ -13,8 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from core.audit import entry_trigger, register
 from core.database.schema import wire_time
 from core.database.triggers import PermanentTrigger, append_only, json_object, refuse, stamped, trigger
-from events.models import EventType
-from events.models.feed import outbox_entry
+from events.models import EventType, outbox_entry
 from users.models.columns import PROFILE_COLUMNS, REVIEWED_COLUMNS, names_of_user
 from users.models.statuses import ENDED_STATUSES, TRANSITIONS, Status, status_reason_sql
 

@@ -4,7 +4,8 @@ import structlog
 from django.db import DatabaseError, InterfaceError, connections
 
 from core.management.base import Outcome, ServiceCommand, ending_signals
-from events.webhooks.delivering import APPLICATION_NAME, Deliverer
+from events.monitoring import APPLICATION_NAME
+from events.webhooks.delivering import Deliverer
 
 log = structlog.get_logger("events.deliver_events")
 

@@ -36,22 +36,15 @@ class Command(ServiceCommand):
 
 
 def purge_events(*, batch_size: int) -> dict[str, int]:
-    """Remove what has expired; returns the rows by their name in `purge_expired --json`.
-
-    Removed webhooks go when their last delivery has gone.
-    """
+    """Remove what has expired; returns the rows by their name in `purge_expired --json`."""
     # Deliveries come before the events, of which they leave little to do.
     deliveries = purge("events_webhookdelivery", "created_at", EVENTS_KEPT, batch_size, lock=SKIP_LOCKED)
+    # Removed webhooks go when their last delivery has gone.
     WebhookEndpoint.objects.filter(removed_at__isnull=False, deliveries=None).delete()
-    partners = [partner_id for (partner_id,) in statements.fetch_all(_FEEDS, ())]
-    events = sum(_purge_feed(partner_id, batch_size) for partner_id in partners)
+    events = 0
+    for (partner_id,) in statements.fetch_all(_FEEDS, ()):
+        deleted = batch_size
+        while deleted == batch_size:
+            (deleted,) = statements.fetch_one(_PURGE_EVENTS, (partner_id, batch_size)) or (0,)
+            events += deleted
     return {"webhookDeliveries": deliveries, "events": events}
-
-
-def _purge_feed(partner_id: int, batch_size: int) -> int:
-    total: int = 0
-    while True:
-        (deleted,) = statements.fetch_one(_PURGE_EVENTS, (partner_id, batch_size)) or (0,)
-        total += deleted
-        if deleted < batch_size:
-            return total

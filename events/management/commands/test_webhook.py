@@ -1,6 +1,9 @@
+from django.db import transaction
+
 from core.management.base import Outcome, ServiceCommand
 from events.management import ENDPOINT
 from events.models import WebhookEndpoint
+from events.webhooks.deliveries import lease_test
 from events.webhooks.delivering import send_test
 
 
@@ -9,7 +12,9 @@ class Command(ServiceCommand):
     arguments = (ENDPOINT,)
 
     def perform(self, *, endpoint: WebhookEndpoint) -> Outcome:
-        result = send_test(endpoint=endpoint)
+        with transaction.atomic():
+            leased = lease_test(endpoint=endpoint)
+        result = send_test(leased)
         response = f"Error: {result.error}" if result.status is None else f"Status: {result.status}"
         return Outcome(
             {

@@ -316,8 +316,8 @@ def test_deliveries_are_filtered_by_state_type_webhook_and_partner(manager: Clie
     test = WebhookDelivery.objects.create(endpoint=endpoint, type="webhook.test")
     theirs = WebhookDeliveryFactory.create(state=DeliveryState.DELIVERED)
     filters = {
-        ("state", "failed"): [failed],
-        ("state", "pending"): [test],
+        ("state__exact", "failed"): [failed],
+        ("state__exact", "pending"): [test],
         ("type", "webhook.test"): [test],
         ("type", "user.statusChanged"): [theirs, failed],
         ("endpoint", str(endpoint.pk)): [test, failed],

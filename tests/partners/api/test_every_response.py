@@ -47,7 +47,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     """Host names resolve to public addresses, and webhooks respond."""
     monkeypatch.setattr(addresses, "look_up", lambda *_: Mock(result=lambda _: []))
     outcome = Mock(status=204, milliseconds=1, error="")
-    monkeypatch.setattr(delivering, "finish_test", lambda *_, **__: outcome)
+    monkeypatch.setattr(delivering, "send_test", lambda *_, **__: outcome)
 
 
 def test_every_response_of_every_operation_is_seen(

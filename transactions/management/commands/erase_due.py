@@ -1,7 +1,4 @@
-import signal
 import sys
-from collections.abc import Sequence
-from uuid import UUID
 
 from django.core.management.base import CommandError
 from tqdm import tqdm
@@ -12,9 +9,6 @@ from transactions.documents.publishing import delete_files
 from users import retention
 from users.management import confirm
 from users.retention import erase
-
-# Files are deleted after so many users.
-BATCH = 100
 
 
 class Command(ServiceCommand):
@@ -39,8 +33,14 @@ class Command(ServiceCommand):
             return Outcome({**counts, "erased": 0}, said)
         if confirm != len(due):
             raise CommandError(f"Not {confirm} but {len(due)} would be erased now: nothing was erased.")
+        erased = 0
         with collected_signals() as signals:
-            erased, left = self._erase(due, signals)
+            for user_id in tqdm(due, unit="user", file=sys.stderr, disable=None):
+                if signals:
+                    break
+                erased += erase(user_id, context=self.actor({}), using=self.owner)
+            # Those that an earlier run left, too.
+            left = delete_files(using=self.owner)
         ended = f"{erased} of {len(due)} were erased"
         stop_for(signals, f": {ended}. Run it again for the others")
         if left:
@@ -49,18 +49,3 @@ class Command(ServiceCommand):
         if erased < len(due):
             lines.append(f"{len(due) - erased} were in use, or held meanwhile: run it again.")
         return Outcome({**counts, "erased": erased}, lines)
-
-    def _erase(self, users: Sequence[UUID], signals: Sequence[signal.Signals]) -> tuple[int, int]:
-        """Erase users until a signal comes: how many were erased, and how many files are left."""
-        erased = 0
-        # Those that an earlier run left.
-        left = delete_files(using=self.owner)
-        with tqdm(total=len(users), unit="user", file=sys.stderr, disable=None) as progress:
-            for number, user_id in enumerate(users, start=1):
-                if signals:
-                    break
-                erased += erase(user_id, context=self.actor({}), using=self.owner)
-                progress.update()
-                if number % BATCH == 0 and not left:
-                    left = delete_files(using=self.owner)
-        return erased, delete_files(using=self.owner) if users else left

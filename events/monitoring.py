@@ -1,15 +1,20 @@
-"""Gauges of feeds and webhooks, for Prometheus."""
+"""Gauges of feeds and webhooks for Prometheus, and the check of the deliverer."""
 
+import time
+
+from django.core.checks import Error
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from events.models import RECEIVES_EVENTS
-from partners.monitoring.health import Session
+from partners.checks import Found, installation_check
+from partners.monitoring.health import Session, connect
 from partners.monitoring.metrics import labelled
 
-_DELIVERERS = """
-    SELECT count(*) FROM pg_stat_activity
-     WHERE datname = current_database() AND application_name = 'partner-service-deliverer'
-"""
+# The sessions of deliver_events have this name.
+APPLICATION_NAME = "partner-service-deliverer"
+# Behind PgBouncer deliver_events has a session only while it works, which is every 0.3 s.
+DELIVERER_SECONDS = 2.0
+_DELIVERERS = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = %s"
 _FEED_LAG = """
     SELECT greatest(0, extract(epoch FROM now() - created_at))::float8 FROM events_outboxentry ORDER BY id LIMIT 1
 """
@@ -41,7 +46,7 @@ _DISABLED = """
 def feeds(database: Session) -> list[Metric]:
     """The lag of the feeds, those that stopped, and who delivers."""
     (lag,) = database.execute(_FEED_LAG).fetchone() or (0.0,)
-    (deliverers,) = database.execute(_DELIVERERS).fetchone() or (0,)
+    deliverers = database.execute(_DELIVERERS, (APPLICATION_NAME,)).rowcount
     text = "The age of the oldest event that is not in its feed."
     return [
         labelled(database, "psi_event_feed_stopped", "Feeds that a failure stopped.", "partner", _STOPPED),
@@ -61,3 +66,16 @@ def webhooks(database: Session) -> list[Metric]:
         GaugeMetricFamily("psi_webhook_deliveries_pending", counted, value=pending),
         GaugeMetricFamily("psi_webhook_oldest_due_seconds", text, value=seconds),
     ]
+
+
+@installation_check
+def check_deliverer() -> Found:
+    """Whether deliver_events is connected to the database, from any machine."""
+    until = time.monotonic() + DELIVERER_SECONDS
+    with connect() as database:
+        while not database.execute(_DELIVERERS, (APPLICATION_NAME,)).rowcount:
+            if time.monotonic() > until:
+                hint = "Start it (`systemctl start psi-deliver`), on one machine or more."
+                yield Error("deliver_events is not connected to the database.", hint=hint, id="psi.E010")
+                return
+            time.sleep(0.1)
