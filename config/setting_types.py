@@ -68,18 +68,12 @@ class Env(environ.Env):  # type: ignore[misc]  # it has no types
         value = self.ENVIRON.get(var, default)
         if value == default and not parse_default:
             return value
+        # django-environ reads any other text as false.
+        require(cast is not bool or str(value).lower() in {"true", "false"}, f"{var}: set it to true or false.")
         try:
             return self.parse_value(value, cast)
         except ValueError as error:
             raise ImproperlyConfigured(f"{var}: {error}") from None
-
-    @classmethod
-    def parse_value(cls, value: Any, cast: Any) -> Any:
-        """Return a text as `cast`; a bool must be `true` or `false`."""
-        # django-environ reads any other text as false.
-        if cast is bool and str(value).lower() not in {"true", "false"}:
-            raise ValueError("set it to true or false.")
-        return super().parse_value(value, cast)
 
 
 def require(condition: object, message: str) -> None:

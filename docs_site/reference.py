@@ -101,8 +101,21 @@ class Reference:
         body = next(iter(self.values(self.media(one.get("requestBody", {})))), None)
         # A write gets a key by itself; some must not have one.
         is_keyed = one["method"] == "GET" or any(node["name"] == "Idempotency-Key" for node in parameters)
-        codes = _codes(one["method"], target, body, is_keyed=is_keyed).items()
-        tabs = (f":::{{tab-item}} {name}\n:sync: {name}\n{code}\n:::\n" for name, code in codes)
+        call = f'"{one["method"]}", "{target}"'
+        literal = re.sub(r"(?<=: )(true|false|null)\b", lambda found: str(json.loads(found[1])), _json(body, 4))
+        python, named = (f"body = {literal}\n", ", json=body") if body else ("", "")
+        named += "" if is_keyed else ', idempotency_key=""'
+        python = f"import httpx\nimport psi\n\n{python}with httpx.Client(**psi.options()) as client:\n    response = "
+        node = 'import { send, signedFetch } from "./psi.mjs";\n\n' + (f"const json = {_json(body)};\n" if body else "")
+        options = ", ".join([*(["json"] if body else []), *([] if is_keyed else ['idempotencyKey: ""'])])
+        options = f", {{ {options} }}" if options else ""
+        bash, argument = "" if is_keyed else "PSI_IDEMPOTENCY_KEY=none ", f" '{_json(body)}'" if body else ""
+        codes = {
+            "Python": f"```python\n{python}psi.send(client, {call}{named})\n```",
+            "Node.js": f"```javascript\n{node}const response = await send(signedFetch(), {call}{options});\n```",
+            "Bash": f"```bash\n{bash}bash psi.sh {one['method']} '{target}'{argument}\n```",
+        }
+        tabs = (f":::{{tab-item}} {name}\n:sync: {name}\n{code}\n:::\n" for name, code in codes.items())
         return f"::::{{tab-set}}\n:sync-group: language\n{''.join(tabs)}::::"
 
     def values(self, node: Node) -> list[Any]:
@@ -167,24 +180,6 @@ def _error(status: int, about: str, bodies: list[Node]) -> str:
     messages = dict.fromkeys(f"\n  - {before}{_prose(one['message'])}" for before, one in found)
     codes = dict.fromkeys(f" `{body['error']}`" for body in bodies)
     return f"`{status}` {HTTPStatus(status).phrase}{''.join(codes)}\n: {about}\n{''.join(messages)}"
-
-
-def _codes(method: str, target: str, body: Any, *, is_keyed: bool) -> dict[str, str]:
-    """Return the request in each language, beside the client of it."""
-    call = f'"{method}", "{target}"'
-    literal = re.sub(r"(?<=: )(true|false|null)\b", lambda found: str(json.loads(found[1])), _json(body, 4))
-    python, named = (f"body = {literal}\n", ", json=body") if body else ("", "")
-    named += "" if is_keyed else ', idempotency_key=""'
-    python = f"import httpx\nimport psi\n\n{python}with httpx.Client(**psi.options()) as client:\n    response = "
-    node = 'import { send, signedFetch } from "./psi.mjs";\n\n' + (f"const json = {_json(body)};\n" if body else "")
-    options = ", ".join([*(["json"] if body else []), *([] if is_keyed else ['idempotencyKey: ""'])])
-    options = f", {{ {options} }}" if options else ""
-    bash, argument = "" if is_keyed else "PSI_IDEMPOTENCY_KEY=none ", f" '{_json(body)}'" if body else ""
-    return {
-        "Python": f"```python\n{python}psi.send(client, {call}{named})\n```",
-        "Node.js": f"```javascript\n{node}const response = await send(signedFetch(), {call}{options});\n```",
-        "Bash": f"```bash\n{bash}bash psi.sh {method} '{target}'{argument}\n```",
-    }
 
 
 def _prose(text: str) -> str:

@@ -99,23 +99,20 @@ class EmbeddedServer:
     def leave(self) -> None:
         """Stop the server if this process was its last user."""
         if self._users_lock is not None:
-            with self._mutex(), self._users_lock:
-                self._stop_if_unused(self._users_lock)
-                self._users_lock = None
+            self._users_lock.close()
+            self._users_lock = None
+            self.stop()
 
     def stop(self) -> bool:
         """Stop the server unless a process uses it; return whether it is stopped."""
         with self._mutex(), (self.folder / "users").open("ab") as users:
-            return self._stop_if_unused(users)
-
-    def _stop_if_unused(self, users: IO[bytes]) -> bool:
-        try:
-            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return False
-        if self._is_running():
-            self.run("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "stop")
-        return True
+            try:
+                fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                return False
+            if self._is_running():
+                self.run("pg_ctl", "-D", str(self.data), "-m", "fast", "-w", "stop")
+            return True
 
     @contextmanager
     def _mutex(self) -> Iterator[None]:
