@@ -19,10 +19,7 @@ _PARAMETERS = {
 
 
 def document_storage(url: str, *, default: Path | None) -> dict[str, Any]:
-    """Return the storage that a URL names. default: the folder for an empty URL, or None to refuse it.
-
-    Raises ValueError with what to set, without the URL, which can hold a password.
-    """
+    """Return the storage of a URL, or that of `default`. Raises ValueError without the URL: it can have a password."""
     try:
         parts = urlsplit(url or (default.as_uri() if default else ""))
     except ValueError:

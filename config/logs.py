@@ -74,10 +74,7 @@ def configure(*, debug: bool) -> None:
 
 
 def remove_values(_logger: WrappedLogger, _name: str, event: EventDict) -> EventDict:
-    """Add the logger's name to a library's line, and replace a template that holds values by it.
-
-    granian puts the traceback of a response that fails midway, with the exception's message, below the first line.
-    """
+    """Name a library's logger, and remove what can hold values, as the traceback that granian puts below a line."""
     event["logger"] = event["_record"].name
     event["event"], *below = event["event"].splitlines() or [""]
     if locations := [line.strip() for line in below if _LOCATION.fullmatch(line)]:
@@ -95,10 +92,7 @@ def as_warning(record: logging.LogRecord) -> bool:
 
 
 class LineLogger:
-    """Writes lines to standard error; the standard library's logging would cost twice as much.
-
-    It never raises: no request fails because its line cannot be written.
-    """
+    """Writes lines to standard error, at half the cost of `logging`; never raises: a request goes on without it."""
 
     def __init__(self, *_: object) -> None:
         # None if the process was started with standard error closed.

@@ -55,16 +55,10 @@ _EXAMPLES = re.compile(r"change|example|insecure|secret|password|default", re.IG
 
 
 class Env(environ.Env):  # type: ignore[misc]  # it has no types
-    """django-environ, whose errors are ImproperlyConfigured and name the variable but not its value.
-
-    Each setting has a default.
-    """
+    """django-environ, whose errors are ImproperlyConfigured and name the variable but not its value."""
 
     def get_value(self, var: str, cast: Any = None, default: Any = None, parse_default: bool = False) -> Any:  # noqa: FBT001, FBT002
-        """Return the value of a variable, as it is written.
-
-        django-environ takes a value that begins with `$` for the name of another variable.
-        """
+        """Return the value as it is written: django-environ takes one with `$` first for another variable's name."""
         value = self.ENVIRON.get(var, default)
         if value == default and not parse_default:
             return value
@@ -115,10 +109,7 @@ def origin(scheme: str) -> Callable[[str], str]:
 
 
 def issuer(scheme: str) -> Callable[[str], str]:
-    """Return the type of an issuer of OpenID Connect: a URL. scheme: a regular expression.
-
-    Not Entra's for all tenants: anybody with an account at Microsoft could sign in.
-    """
+    """Return the type of an issuer of OpenID Connect, but Entra's for all tenants, by which anybody could sign in."""
     for_all = r"(?i:https://login\.microsoftonline\.\w+/(common|organizations|consumers)(/|$))"
     pattern = rf"(?=.{{1,{_ISSUER_LENGTH}}}$)(?!{for_all}){scheme}://({_HOST_NAME}|{_IPV6})(:\d{{1,5}})?(/[\w./~%-]*)?"
     example = "such as https://login.example.com/realms/staff (https, no query; of Entra, with the id of your tenant)"

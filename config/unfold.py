@@ -78,10 +78,7 @@ SIDEBAR: tuple[tuple[Any, tuple[Link, ...]], ...] = (
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the links that the user may follow, in Unfold's form, with the present page's marked active.
-
-    That is the link of which the page is the page, or the closest above it.
-    """
+    """Return the links that the user may follow; the one of the page, or the closest above it, is active."""
     from backoffice.lists.bounded_lists import bounded_count, count_text  # noqa: PLC0415 - settings load this module
     from users.decisions import proposals  # noqa: PLC0415
 

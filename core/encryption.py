@@ -71,10 +71,7 @@ class Count:
 
 
 def reencrypt(column: EncryptedColumn, *, batch_size: int, dry_run: bool) -> Count:
-    """Re-encrypt the rows that are not under the newest key, in one transaction per batch, to retire the older keys.
-
-    dry_run: only count. Safe while serving: a batch's rows are locked while they are written.
-    """
+    """Re-encrypt the rows that are not under the newest key, in batches, safe while serving. dry_run: only count."""
     count, last_pk, ciphers = Count(), None, _ciphers(column.purpose)
     while True:
         with transaction.atomic(using=column.using and column.using()):

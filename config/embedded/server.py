@@ -74,10 +74,7 @@ class EmbeddedServer:
         return f"postgresql://{role}@/{database}?host={quote(os.fsencode(self.socket_folder), safe='/')}"
 
     def ensure_running(self) -> None:
-        """Start the server if it is not running; create cluster and roles if there are none.
-
-        Raises EmbeddedServerError, with the end of the server's log.
-        """
+        """Start the server if needed, with cluster and roles. Raises EmbeddedServerError with the end of its log."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with self._mutex():
             if self._users_lock is None:

@@ -81,10 +81,7 @@ class DatabaseWrapper(PostgresWrapper):
     # --- Prepared statements ---
 
     def run(self, queries: Sequence[Query[Any]]) -> list[Result[Any]]:
-        """Run the queued statements and these in one round trip; return the results of these.
-
-        Raises Django's database errors.
-        """
+        """Run the queued statements and these in one round trip; return the results of these."""
         self.ensure_connection()
         queued, self._queued = self._queued, []
         queries = [*queued, *queries]
@@ -98,10 +95,7 @@ class DatabaseWrapper(PostgresWrapper):
         return results[len(queued) :]
 
     def run_first(self, queries: Sequence[Query[Any]]) -> list[Result[Any]]:
-        """Run the first statements of a request, which only read; retry once if an idle connection was lost.
-
-        Raises OperationalError at once while the circuit is open.
-        """
+        """Run a request's first queries, again if an idle connection was lost. Raises at once if the circuit is open."""
         circuit = _circuits[self.alias]
         attempt = circuit.attempt()
         if attempt is None:
@@ -143,19 +137,13 @@ class DatabaseWrapper(PostgresWrapper):
             log.warning("database reachable again")
 
     def close_if_unusable_or_obsolete(self) -> None:
-        """As Django's, around requests for pages, but close a connection after an error: the next statement opens one.
-
-        Django would test it, and wait for seconds if the server hangs.
-        """
+        """As Django's, but close a connection after an error: Django would test it, and wait while the server hangs."""
         if self.errors_occurred and not self.in_atomic_block:
             self.close()
         super().close_if_unusable_or_obsolete()
 
     def queue(self, query: Query[Any]) -> None:
-        """Send a statement with the next one of its transaction, or with COMMIT.
-
-        Raises TransactionManagementError outside a transaction: nothing stays in the queue for another request.
-        """
+        """Send a statement with the next, or with COMMIT. Raises TransactionManagementError outside a transaction."""
         if not self.in_atomic_block or self.closed_in_transaction:
             raise TransactionManagementError("Statements can be queued only within an open transaction.")
         self._queued.append(query)
@@ -267,10 +255,7 @@ class DatabaseWrapper(PostgresWrapper):
 
     @contextmanager
     def response_timeout(self, seconds: float) -> Iterator[None]:
-        """Wait up to `seconds` for each response. Use it around a transaction with the same `statement_timeout`.
-
-        Around it, because COMMIT may take as long too. A connection without a limit keeps none.
-        """
+        """Wait so long for each response, around a transaction of that `statement_timeout`: COMMIT may take it too."""
         self.ensure_connection()
         driver = self.connection
         before = driver.response_seconds

@@ -60,10 +60,7 @@ _OTHER_PRIVILEGES = """
 
 
 def grant(connection: BaseDatabaseWrapper, role: str) -> int:
-    """Grant what the file says of all that exists, and revoke all else; return the number of tables.
-
-    connection: the owner's, in a transaction.
-    """
+    """Grant what the file says of all that exists, and revoke all else, as the owner; return the number of tables."""
     text = FILE.read_text()
     names = {"role": role, "DBNAME": connection.settings_dict["NAME"]}
     for name, value in names.items():

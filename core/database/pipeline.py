@@ -67,10 +67,7 @@ class BoundedConnection(psycopg.Connection[Any]):
     response_seconds: float | None = None
 
     def response_due(self) -> float | None:
-        """When the response to a statement is due that is sent now (monotonic); None: no limit.
-
-        Raises ResponseTimeoutError after the request's deadline, so that nothing is sent.
-        """
+        """When a response to what is sent now is due (monotonic), if ever. Raises ResponseTimeoutError if late."""
         deadline, seconds = request_context.deadline, self.response_seconds
         if seconds is None:
             return None
@@ -153,10 +150,7 @@ class Pipeline:
         return self._pgconn.transaction_status == TransactionStatus.IDLE
 
     def run(self, queries: Sequence[Query[Any]]) -> list[Result[Any]]:
-        """Send all queries in one round trip; return their results in order.
-
-        Raises psycopg's error of a query that failed; PostgreSQL does not run those after it.
-        """
+        """Send all in one round trip; return their results. Raises psycopg's error of the first that failed."""
         new = {}
         for query in queries:
             if query.statement not in self._statements and query.statement not in new:

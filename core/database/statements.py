@@ -55,10 +55,7 @@ def fetch_both(first: Query[Any], second: Query[Any] | None) -> tuple[list[Any],
 
 
 def fetch_first(*queries: Query[Any]) -> list[list[Any]]:
-    """The rows of the read-only queries that a request begins with, in one round trip.
-
-    Retried if the connection was lost while idle. Raises at once while the database is known to be unreachable.
-    """
+    """The rows of a request's first queries, which only read: see `run_first` of the connection."""
     return [result.rows for result in _connection().run_first(queries)]
 
 

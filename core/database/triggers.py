@@ -80,10 +80,7 @@ class PermanentTrigger(pgtrigger.Trigger):
 
 
 class FunctionTrigger(PermanentTrigger):
-    """A trigger whose function is the file of its name in the app's folder `sql`.
-
-    A change of the file needs a migration, which `makemigrations` makes.
-    """
+    """A trigger whose function is the file of its name in the app's folder `sql`; its change needs a migration."""
 
     sql_class = FunctionTriggerSql
 

@@ -51,10 +51,7 @@ class Outcome(NamedTuple):
 
 
 class ServiceCommand(BaseCommand):
-    """A command that prints its outcome as text or as one JSON object.
-
-    It has a `perform`, or only says which rule it calls, and what of the result it prints.
-    """
+    """A command that prints its outcome as text or JSON: that of its `perform`, or of the rule that it names."""
 
     # Checked at the start of the service, not before each command.
     requires_system_checks = ()
@@ -190,10 +187,7 @@ def _of_database(error: Exception) -> str:
 
 
 def ending_signals() -> list[signal.Signals]:
-    """The signals by which a command is asked to end: Ctrl-C, an end by systemd, the end of its terminal.
-
-    Without those that this process was started to ignore, by nohup or as a shell's background job.
-    """
+    """Ctrl-C, an end by systemd or of the terminal; without those that nohup or a background job ignores."""
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     return [number for number in signals if signal.getsignal(number) is not signal.SIG_IGN]
 
@@ -241,10 +235,7 @@ class _PlainFormatter(Formatter):
 
 
 def listing(name: str, rows: Sequence[Mapping[str, Any]], columns: str = "", **cells: Callable[[Any], str]) -> Outcome:
-    """The outcome of a command that lists rows, which have the names of `--json`.
-
-    columns: those that people see, separated by spaces (default: all). cells: how people see the value of one.
-    """
+    """The outcome of a list with the names of `--json`. columns: those that people see. cells: how they see a value."""
     return Outcome({name: rows}, table(rows, columns, **cells) or ["None."])
 
 
