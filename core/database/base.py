@@ -95,7 +95,7 @@ class DatabaseWrapper(PostgresWrapper):
         return results[len(queued) :]
 
     def run_first(self, queries: Sequence[Query[Any]]) -> list[Result[Any]]:
-        """Run a request's first queries, again if an idle connection was lost. Raises at once if the circuit is open."""
+        """Run a request's first queries, again if an idle connection was lost. Raises while the circuit is open."""
         circuit = _circuits[self.alias]
         attempt = circuit.attempt()
         if attempt is None:
