@@ -186,11 +186,8 @@ async def _read_head(reader: asyncio.StreamReader) -> tuple[int, bytes]:
 
 
 async def _skip_body(reader: asyncio.StreamReader, status: int, head: bytes) -> None:
-    """Read the body until its end or MAX_BODY_BYTES. Raises OSError where the connection breaks.
-
-    The receiver is asked to close the connection, so its end is the body's. For those that do not close it, a length or
-    a last chunk ends it too.
-    """
+    """Read the body until its end or MAX_BODY_BYTES. Raises OSError where the connection breaks."""
+    # The end of the connection is the body's; where the receiver does not close it, a length or a last chunk is.
     length, is_chunked = _header(head, b"Content-Length"), bool(_header(head, b"Transfer-Encoding"))
     left = 0 if status in {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED} else MAX_BODY_BYTES
     if not is_chunked and re.fullmatch("[0-9]{1,18}", length):
