@@ -31,7 +31,7 @@ from transactions.documents.publishing import StorageError, discard, publish
 from transactions.models import TITLE_LENGTH, Conversion, Document, DocumentType
 from users import queries
 from users.api.serializers import user_json
-from users.api.views import check_requirement, find_requirement, shown
+from users.api.views import check_external_id, find_requirement, shown
 from users.decisions.compliance import REASON_CODE_LENGTH, Decision, ReasonCodeError, decide
 from users.models import RequirementCode, Status, User
 from users.models.columns import FIELD_NAMES
@@ -142,7 +142,7 @@ class SimulatedClosing(SandboxUserView):
     def post(self, request: PartnerRequest, external_id: str, requirement_id: str) -> HttpResponse:
         with self.once() as claim:
             if claim.is_new:
-                check_requirement(external_id, requirement_id)
+                check_external_id(external_id, requirement_id)
                 user = self.get_user(external_id)
                 requirement = find_requirement(user.pk, requirement_id)
                 self.validated()

@@ -156,7 +156,7 @@ class UserFactory(factory.django.DjangoModelFactory[User]):
         profile = ProfileFactory.build(**{name: fields.pop(name) for name in PROFILE_COLUMNS if name in fields})
         assert not fields, fields
         [created] = statements.fetch(queries.insert(partner.pk, external_id, profile))
-        user = User.objects.get(pk=created.id)
+        user = User.objects.get(pk=created[0])
         decide(user, status)
         return user
 

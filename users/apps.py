@@ -13,7 +13,7 @@ class UsersConfig(AppConfig):
         from staff.access import account_disabled, account_disabling  # noqa: PLC0415 - models are ready only now
         from users import claims  # noqa: PLC0415
         from users.decisions import proposals  # noqa: PLC0415 - the check of approval_rules too
-        from users.file import entries, identity_rule  # noqa: F401, PLC0415 - the kinds, and their risk flags
+        from users.file import risk_flags  # noqa: F401, PLC0415 - registers them
 
         account_disabling.connect(claims.release_all, dispatch_uid="users.claims")
         account_disabled.connect(proposals.decline_all, dispatch_uid="users.proposals")

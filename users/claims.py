@@ -1,7 +1,4 @@
-"""Claims on cases: one person at a time works on a case, until they decide it or release it.
-
-The access log has every claim and release. A decision ends the claim (users/decisions/compliance.py).
-"""
+"""Claims on cases: one person at a time works on a case, until they decide it or release it."""
 
 from datetime import timedelta
 from typing import Any
@@ -32,7 +29,7 @@ def claim(*, user: User, staff: Staff, request_id: str = "") -> Claim:
     """Claim a waiting case that nobody else has claimed; again, it changes nothing. Raises RefusedError."""
     require_permission(staff, CLAIM)
     with transaction.atomic():
-        present = _lock(user)
+        present = User.objects.select_for_update(no_key=True).get(pk=user.pk)
         if not needs_decision(present):
             raise RefusedError(_("This case is not waiting for a decision."))
         held = _claimed(present, staff, request_id)[0]
@@ -42,10 +39,9 @@ def claim(*, user: User, staff: Staff, request_id: str = "") -> Claim:
 
 
 def next_case(*, staff: Staff, request_id: str = "") -> User | None:
-    """The waiting case that this person has claimed, or else the first free one of the queue, which they claim.
+    """The waiting case of a real user that this person has claimed, or else the first free one, which they claim now.
 
-    Only cases of real users. None where there is neither. Two simultaneous callers get different cases. Raises
-    RefusedError.
+    Two simultaneous callers get different cases. Raises RefusedError.
     """
     require_permission(staff, CLAIM)
     with transaction.atomic():
@@ -53,7 +49,10 @@ def next_case(*, staff: Staff, request_id: str = "") -> User | None:
         Staff.objects.select_for_update(no_key=True).get(pk=staff.pk)
         if (held := current_case(staff)) is not None:
             return held
-        while (user := _longest_waiting()) is not None:
+        # Those that wait for a second person or for the partner have lists of their own.
+        proposed = Proposal.objects.open().filter(user=OuterRef("pk"))
+        free = live(_queue().filter(~Exists(proposed), claim__isnull=True))
+        while (user := free.select_for_update(no_key=True, skip_locked=True, of=("self",)).first()) is not None:
             # Another transaction may have claimed it between this statement's snapshot and its lock.
             if _claimed(user, staff, request_id)[1]:
                 return user
@@ -71,7 +70,7 @@ def release(*, user: User, staff: Staff, request_id: str = "") -> None:
     """End the claim on a case, if there is one. Raises RefusedError where may_release() is false."""
     require_permission(staff, CLAIM)
     with transaction.atomic():
-        _lock(user)
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
         held = Claim.objects.select_related("staff").filter(pk=user.pk).first()
         if held is None:
             return
@@ -88,10 +87,7 @@ def release(*, user: User, staff: Staff, request_id: str = "") -> None:
 
 
 def release_all(*, staff: Staff, by: Staff | None, **_signal: Any) -> dict[str, int]:
-    """End all claims of a person whose account is disabled; returns their number. by: None for an operator.
-
-    Receives account_disabling: a disabled account releases nothing.
-    """
+    """End all claims of an account that is disabled (account_disabling); their number. by: None for an operator."""
     held = Claim.objects.filter(staff=staff).values("user_id")
     # Locked, as for a release.
     cases = list(User.objects.filter(pk__in=held).order_by("pk").select_for_update(no_key=True))
@@ -132,18 +128,6 @@ def needs_decision(user: User) -> bool:
 def may_release(held: Claim, staff: Staff) -> bool:
     """Whether this person may release the case: its holder, or anybody after HELD_FOR or once the holder has left."""
     return held.staff_id == staff.pk or not held.staff.is_active or held.claimed_at <= timezone.now() - HELD_FOR
-
-
-def _lock(user: User) -> User:
-    # Serialises the claims, releases and decisions of one user.
-    return User.objects.select_for_update(no_key=True).get(pk=user.pk)
-
-
-def _longest_waiting() -> User | None:
-    # Those that wait for a second person or for the partner have lists of their own.
-    proposed = Proposal.objects.open().filter(user=OuterRef("pk"))
-    free = live(_queue().filter(~Exists(proposed), claim__isnull=True))
-    return free.select_for_update(no_key=True, skip_locked=True, of=("self",)).first()
 
 
 def _queue() -> QuerySet[User]:

@@ -1,7 +1,4 @@
-"""The prepared statements on users that requests under /v1 need.
-
-Each takes the partner, so that another partner's user cannot be reached.
-"""
+"""The prepared statements on users of requests under /v1, each by partner: another partner's user is not reached."""
 
 import uuid
 from collections.abc import Sequence
@@ -18,11 +15,7 @@ from users.profile.names import fold_name
 
 
 class UserSummary(NamedTuple):
-    """A user in responses; times as on the wire.
-
-    verification: the newest record of how the identity was verified, as JSON. requirements: those that are not closed,
-    once they are read (users/requirements.py).
-    """
+    """A user in responses; times as on the wire. verification: JSON. requirements: not closed, once they are read."""
 
     id: str
     external_id: str
@@ -39,14 +32,6 @@ class UserSummary(NamedTuple):
     def has_requirements(self) -> bool:
         """Whether there are requirements that are not closed."""
         return self.open_requirements + self.answered_requirements > 0
-
-
-class NewUser(NamedTuple):
-    """A user that was just stored."""
-
-    id: str
-    external_id: str
-    status: str
 
 
 class StoredUser(NamedTuple):
@@ -99,11 +84,10 @@ _UPDATE = f"""
 """
 
 
-def insert(partner_id: int, external_id: str, profile: Profile) -> Query[NewUser]:
-    """Store a new user; no row where the partner has one with this externalId."""
+def insert(partner_id: int, external_id: str, profile: Profile) -> Query[tuple[str, str, str]]:
+    """Store a new user: userId, externalId and status; no row where the partner has one with this externalId."""
     name = fold_name(profile.first_name, profile.last_name)
-    parameters = (uuid.uuid4(), partner_id, external_id, *profile, *name)
-    return Query(_INSERT, parameters, NewUser._make)
+    return Query(_INSERT, (uuid.uuid4(), partner_id, external_id, *profile, *name))
 
 
 def find(partner_id: int, external_id: str) -> Query[Row]:
@@ -122,19 +106,17 @@ def lock(partner_id: int, external_id: str) -> Query[Row]:
 
 
 def update(user: StoredUser, profile: Profile) -> UserSummary:
-    """Store the profile of a locked user; the database sets updated_at. Raises LookupError if there is no such row."""
+    """Store the profile of a locked user; the database sets updated_at."""
     is_renamed = (profile.first_name, profile.last_name) != (user.profile.first_name, user.profile.last_name)
     name = fold_name(profile.first_name, profile.last_name) if is_renamed else (None, None)
-    return _only(Query(_UPDATE, (*profile, *name, user.summary.id)))
+    return _one(Query(_UPDATE, (*profile, *name, user.summary.id)))
 
 
 def reread(user_id: UUID | str) -> UserSummary:
-    """The user after something about it changed in this transaction. Raises LookupError if there is no such row."""
-    return _only(Query(_REREAD, (user_id,)))
+    """The user after something about it changed in this transaction."""
+    return _one(Query(_REREAD, (user_id,)))
 
 
-def _only(query: Query[Row]) -> UserSummary:
-    rows = statements.fetch(query)
-    if not rows:
-        raise LookupError("No such user: it was not locked.")
-    return UserSummary(*rows[0])
+def _one(query: Query[Row]) -> UserSummary:
+    [row] = statements.fetch(query)
+    return UserSummary(*row)

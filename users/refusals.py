@@ -1,33 +1,26 @@
 """What people read where the database refuses: the one table of its triggers' messages and its constraints' names.
 
-A condition stands once, in SQL (users/sql, users/models). A rule writes inside of `refused_by_database`; a page that
-must know beforehand, as which button to show, calls the same function of SQL and has its text from here.
+A condition stands once, in SQL; a rule writes inside of `refused_by_database`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from operator import mod
 from typing import Any
 
 import structlog
 from django.db import DatabaseError, IntegrityError, OperationalError
-from django.utils.functional import keep_lazy_text
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext_lazy
 from psycopg.errors import IntegrityConstraintViolation, LockNotAvailable
 
 from core.database import errors
 from core.refusals import RefusedError
 from staff.models import Staff
-from users.models import RequirementCode
 from users.models.approvals import REASON_LENGTH, TwoPersonProposal
 from users.models.file_entries import MAX_VERIFICATIONS
-from users.models.requirements import MAX_DUE_DAYS, MAX_REQUIREMENTS, MAX_REQUIREMENTS_EVER, MAX_RESPONSES
+from users.models.requirements import MAX_REQUIREMENTS, MAX_REQUIREMENTS_EVER, MAX_RESPONSES
 
 log = structlog.get_logger("users.refusals")
-
-# A lazy text with its values.
-_filled: Callable[[Any, Mapping[str, Any]], Any] = keep_lazy_text(mod)
 
 
 class ReasonMissingError(RefusedError):
@@ -37,20 +30,19 @@ class ReasonMissingError(RefusedError):
 OPEN_REQUIREMENT = "A user with an open requirement does not become active."
 
 _MISSING: dict[str, Any] = {
-    **dict.fromkeys(
-        (*("status_change_reason_given", "A proposal has a reason.", "hold_reason_given", "release_reason_given"),),
-        gettext_lazy("A reason is required."),
-    ),
-    **dict.fromkeys(("case_note_given", "A proposal is declined with a note."), gettext_lazy("A note is required.")),
+    "status_change_reason_given": _("A reason is required."),
+    "A proposal has a reason.": _("A reason is required."),
+    "hold_reason_given": _("A reason is required."),
+    "release_reason_given": _("A reason is required."),
+    "case_note_given": _("A note is required."),
+    "A proposal is declined with a note.": _("A note is required."),
 }
 
 # `detail` is what the trigger says of it; the other values are the caller's of refused_by_database.
-_TEXTS: Mapping[str, Any] = {
+_TEXTS: dict[str, Any] = {
     # Decisions and proposals. present, wanted: statuses. moves: those that are allowed.
-    "A user does not move between these statuses: it has this one already.": gettext_lazy(
-        "The user is %(present)s already."
-    ),
-    "A user does not move between these statuses.": gettext_lazy(
+    "A user does not move between these statuses: it has this one already.": _("The user is %(present)s already."),
+    "A user does not move between these statuses.": _(
         "A user who is %(present)s cannot become %(wanted)s; allowed: %(moves)s."
     ),
     OPEN_REQUIREMENT: ngettext_lazy(
@@ -59,74 +51,59 @@ _TEXTS: Mapping[str, Any] = {
         "count",
     ),
     # Partners read these: the names of users/sql/users_identity_gap.sql.
-    "identity_missing": gettext_lazy("No record says how the identity was verified: a user becomes active with one."),
-    "identity_changed": gettext_lazy(
+    "identity_missing": _("No record says how the identity was verified: a user becomes active with one."),
+    "identity_changed": _(
         "Name or birth date have changed since the identity was verified: a user becomes active with a newer record."
     ),
-    "identity_expired": gettext_lazy(
+    "identity_expired": _(
         "The document by which the identity was verified has expired: a user becomes active with a newer record."
     ),
-    "This move takes two people: one has proposed it.": gettext_lazy(
+    "This move takes two people: one has proposed it.": _(
         "This move takes two people: propose it (propose_user_status). Open proposal: %(detail)s."
     ),
-    "This move takes two people: an open proposal of this very move, on the user as it is.": gettext_lazy(
+    "This move takes two people: an open proposal of this very move, on the user as it is.": _(
         "This move takes two people: propose it (propose_user_status). There is no open proposal."
     ),
-    "This move takes one person by now.": gettext_lazy(
-        "This move takes one person by now: decline the proposal and decide."
-    ),
-    "This move takes one person: there is no rule for it.": gettext_lazy("This move takes one person: decide it."),
-    "A user has at most one open proposal.": gettext_lazy("%(first)s has proposed this already."),
+    "This move takes one person by now.": _("This move takes one person by now: decline the proposal and decide."),
+    "This move takes one person: there is no rule for it.": _("This move takes one person: decide it."),
+    "A user has at most one open proposal.": _("%(first)s has proposed this already."),
     # Permissions of users, of the account that acts; two people: staff/sql/staff_pair.sql. first, second: their names.
-    "decide_user": gettext_lazy("%(second)s may not decide about users."),
-    "keep_records": gettext_lazy("%(second)s may not hold or erase records."),
-    "claim_user": gettext_lazy("%(second)s may not claim cases."),
-    "pair_is_one": gettext_lazy("You proposed this: another account approves it."),
-    "pair_first_may_not": gettext_lazy(
+    "decide_user": _("%(second)s may not decide about users."),
+    "keep_records": _("%(second)s may not hold or erase records."),
+    "claim_user": _("%(second)s may not claim cases."),
+    "pair_is_one": _("You proposed this: another account approves it."),
+    "pair_first_may_not": _(
         "%(first)s, who proposed this, may not decide any more: decline it, and another account proposes it."
     ),
-    "pair_second_may_not": gettext_lazy("%(second)s may not decide about users."),
-    "pair_is_related": gettext_lazy(
+    "pair_second_may_not": _("%(second)s may not decide about users."),
+    "pair_is_related": _(
         "%(first)s and %(second)s may not decide together: within 30 days one made the other's account,"
         " changed its roles, or reset its password or second factor."
     ),
     # Requirements. status: the user's.
-    "Nothing is asked about a user who is rejected or closed.": gettext_lazy(
-        "Nothing is asked about a user who is %(status)s."
-    ),
-    f"A user has at most {MAX_REQUIREMENTS} requirements that are not closed.": _filled(
-        gettext_lazy("A user has at most %(most)s requirements that are not closed."), {"most": MAX_REQUIREMENTS}
-    ),
-    f"A user has at most {MAX_REQUIREMENTS_EVER} requirements, closed ones included.": _filled(
-        gettext_lazy("A user has at most %(most)s requirements, closed ones included."), {"most": MAX_REQUIREMENTS_EVER}
-    ),
-    "requirement_code_known": _filled(
-        gettext_lazy("Unknown code; one of: %(codes)s."), {"codes": ", ".join(RequirementCode.values)}
-    ),
-    "requirement_due_in_days": _filled(gettext_lazy("An answer is due in 1 to %(most)s days."), {"most": MAX_DUE_DAYS}),
-    "users_requirementclosure_pkey": gettext_lazy("This requirement is closed already."),
-    # Partners read these.
-    "The user is closed.": "The user is closed.",
-    "This requirement is closed.": "This requirement is closed.",
-    f"A requirement has at most {MAX_RESPONSES} answers.": f"A requirement has at most {MAX_RESPONSES} answers.",
-    # The file of a user. Partners read the first two.
-    **{
-        text: text
-        for text in (
-            "The identity of a user who is rejected or closed is not verified.",
-            f"A user has at most {MAX_VERIFICATIONS} verifications.",
-        )
-    },
-    "This entry is closed already.": gettext_lazy("This entry is closed already."),
+    "Nothing is asked about a user who is rejected or closed.": _("Nothing is asked about a user who is %(status)s."),
+    "users_requirementclosure_pkey": _("This requirement is closed already."),
+    "This entry is closed already.": _("This entry is closed already."),
     # Holds.
-    "The records of sandbox users have no retention.": gettext_lazy(
+    "The records of sandbox users have no retention.": _(
         "The records of sandbox users have no retention: there is nothing to hold."
     ),
-    "Another person releases a hold than the one who placed it.": gettext_lazy(
+    "Another person releases a hold than the one who placed it.": _(
         "You placed this hold: another person releases it."
     ),
-    "users_holdrelease_pkey": gettext_lazy("This hold has been released already."),
-} | _MISSING
+    "users_holdrelease_pkey": _("This hold has been released already."),
+}
+# People read these as the database says them; partners too, by the API.
+_AS_THEY_ARE = (
+    f"A user has at most {MAX_REQUIREMENTS} requirements that are not closed.",
+    f"A user has at most {MAX_REQUIREMENTS_EVER} requirements, closed ones included.",
+    "The user is closed.",
+    "This requirement is closed.",
+    f"A requirement has at most {MAX_RESPONSES} answers.",
+    "The identity of a user who is rejected or closed is not verified.",
+    f"A user has at most {MAX_VERIFICATIONS} verifications.",
+)
+_TEXTS |= _MISSING | {text: text for text in _AS_THEY_ARE}
 
 
 def text_of(refusal: str, **values: Any) -> str:
@@ -150,19 +127,18 @@ def stripped(text: str, most: int = REASON_LENGTH, *, is_note: bool = False) -> 
     """A reason or a note as it is stored. Raises RefusedError for one that is too long."""
     text = text.strip()
     if len(text) > most:
-        reason, note = (
-            _("The reason must be at most %(most)s characters."),
-            _("The note must be at most %(most)s characters."),
-        )
-        raise RefusedError((note if is_note else reason) % {"most": most})
+        refusal = _("The note must be at most %(most)s characters.")
+        if not is_note:
+            refusal = _("The reason must be at most %(most)s characters.")
+        raise RefusedError(refusal % {"most": most})
     return text
 
 
 @contextmanager
 def refused_by_database(*, first: Staff | None = None, second: Staff | None = None, **values: Any) -> Iterator[None]:
-    """Raise RefusedError, with a text for people, where a trigger or a constraint refuses. The arguments: of the texts.
+    """Raise RefusedError, with a text for people, where the database refuses; the transaction has failed then.
 
-    Used inside of a transaction, which has failed then. first: who proposed. second: who acts.
+    first: who proposed. second: who acts. values: of the texts.
     """
     try:
         yield
@@ -200,5 +176,5 @@ def refusal_of(act: Callable[[], object]) -> str:
     except DatabaseError as error:
         # Its text may have values of the row.
         log.warning("decision failed", sqlstate=errors.sqlstate(error))
-        return _("The database refused this: nothing has changed. Try again.")
+        return str(_("The database refused this: nothing has changed. Try again."))
     return ""

@@ -1,8 +1,4 @@
-"""Requirements: what compliance needs from a partner about a user, and the partner's answers (contract, section 13).
-
-The back office, the commands and the sandbox call open_requirement and close_requirement; the API calls respond and
-submit_by_update. Triggers keep what follows from their rows (users/models/requirements.py).
-"""
+"""Requirements: what compliance needs from a partner about a user, and the partner's answers (contract, section 13)."""
 
 from collections.abc import Collection
 from collections.abc import Set as AbstractSet
@@ -19,20 +15,9 @@ from partners.models import Partner
 from staff.models import Staff
 from users import queries
 from users.decisions import compliance
-from users.models import (
-    Claim,
-    Requirement,
-    RequirementClosure,
-    RequirementResponse,
-    RequirementState,
-    User,
-)
+from users.models import Claim, Requirement, RequirementClosure, RequirementResponse, RequirementState, User
 from users.models.columns import PROFILE_COLUMNS, Profile
-from users.models.requirements import (
-    CLOSURE_NOTE_LENGTH,
-    MAX_REQUIREMENTS,
-    MESSAGE_LENGTH,
-)
+from users.models.requirements import CLOSURE_NOTE_LENGTH, MAX_REQUIREMENTS, MESSAGE_LENGTH
 from users.models.statuses import ENDED_STATUSES
 from users.queries import StoredUser, UserSummary
 from users.refusals import refused_by_database, stripped
@@ -52,14 +37,11 @@ def open_requirement(
     source: str = "",
     expected_version: str | None = None,
 ) -> Requirement:
-    """Ask the partner for something; the claim on the case ends, as it waits for the partner.
+    """Ask the partner for something; the claim ends. fields: columns. message: for the partner, in English.
 
-    code: of RequirementCode. fields: columns of the profile. message: for the partner, in English. source,
-    expected_version: see compliance.Decision. Raises RefusedError, StaleError; nothing has changed then.
+    source, expected_version: see compliance.Decision. Raises RefusedError, StaleError; nothing has changed then.
     """
     message = message.strip()
-    if unknown := sorted(set(fields) - set(PROFILE_COLUMNS)):
-        raise RefusedError(_("Unknown field: %(fields)s.") % {"fields": ", ".join(unknown)})
     check_message(message)
     with compliance.acting(user.pk, by=by, source=source, expected_version=expected_version) as locked:
         Claim.objects.filter(user=locked).delete()
@@ -106,28 +88,15 @@ def respond(*, requirement: Requirement, note: str) -> RequirementResponse:
 
 
 def update_user(*, user: StoredUser, profile: Profile, columns: AbstractSet[str]) -> UserSummary:
-    """Store the profile of a locked user, unless it is the same: then nothing changes, updated_at included.
-
-    columns: that the partner sent. They answer requirements of these fields.
-    """
+    """Store the profile of a locked user, unless it is the same. columns: that were sent; they answer requirements."""
     updated = queries.update(user, profile) if profile != user.profile else user.summary
     if not updated.has_requirements:
         return updated
-    submit_by_update(user_id=updated.id, columns=columns)
-    return with_requirements(queries.reread(updated.id))
-
-
-def submit_by_update(*, user_id: UUID | str, columns: AbstractSet[str]) -> None:
-    """Set each open requirement of a locked user to submitted whose fields an update has all, present values too."""
-    # One without fields is answered by a note.
-    for requirement in list(not_closed(user_id).filter(state=RequirementState.OPEN)):
+    # Submitted is one whose fields were all sent, present values too; one without fields is answered by a note.
+    for requirement in list(not_closed(updated.id).filter(state=RequirementState.OPEN)):
         if requirement.fields and columns >= set(requirement.fields):
             RequirementResponse.objects.create(requirement=requirement)
-
-
-def has_requirements(user: User) -> bool:
-    """Whether a user has requirements that are not closed."""
-    return user.open_requirements + user.answered_requirements > 0
+    return with_requirements(queries.reread(updated.id))
 
 
 def with_requirements(user: UserSummary) -> UserSummary:

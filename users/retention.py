@@ -1,9 +1,4 @@
-"""How the records of users end: docs/operations.md, "Records: kept, held, erased".
-
-A hold keeps records: one person places it, another releases it. Of an erasure one person proposes it, another approves
-or declines it, and the owner carries it out. The back office and the commands call these; the database holds the rules
-(users/models/retention.py).
-"""
+"""How the records of users end: holds, and erasures by two people (docs/operations.md, "Records")."""
 
 from collections.abc import Collection, Mapping
 from datetime import timedelta
@@ -60,9 +55,9 @@ def in_force(holds: QuerySet[Hold]) -> QuerySet[Hold]:
 
 
 def place_hold(*, user: User, by: Staff, reason: str, source: str = "") -> Hold:
-    """Keep the records of a real user until another person releases the hold. by: who may decide, or audits.
+    """Keep the records of a real user until another person releases the hold. source: what the history names.
 
-    source: the origin that the history names, such as a request's id. Raises RefusedError, User.DoesNotExist.
+    Raises RefusedError, User.DoesNotExist.
     """
     reason = stripped(reason)
     with transaction.atomic(), refused_by_database(second=by):
@@ -87,8 +82,7 @@ def release_hold(*, hold_id: UUID, by: Staff, reason: str, source: str = "") -> 
 def due_users(*, within_days: int = 0, partner: Partner | None = None) -> QuerySet[Any]:
     """The users whose records are due for erasure now, or will be within so many days, oldest first.
 
-    Each with `due_at`, `held`: whether a hold keeps them, and `in_erasure`: whether an erasure that is open or approved
-    names the user. partner: for its users alone.
+    Each with `due_at`, `held`, and `in_erasure`: whether an erasure that is open or approved names the user.
     """
     years, until = settings.RETENTION_YEARS, timezone.now() + timedelta(days=within_days)
     found = live(User.objects.filter(status__in=ENDED_STATUSES))
@@ -125,9 +119,9 @@ def propose_erasure(
     user_ids: Collection[UUID] | None = None,
     source: str = "",
 ) -> ErasureProposal:
-    """Propose that users who are due, not held and in no other erasure are erased: those chosen, or else all.
+    """Propose the erasure of users who are due, not held and in no other erasure: those chosen, or else all.
 
-    count: how many the caller expects, if it does. partner: of all, those of this one. Raises RefusedError.
+    count: how many the caller expects. partner: of all, those of this one. Raises RefusedError.
     """
     require_permission(by, KEEP_RECORDS)
     reason = stripped(reason, NOTE_LENGTH)
@@ -178,10 +172,7 @@ def _end(proposal_id: UUID, *, by: Staff, source: str, **ended: str) -> ErasureP
 
 
 def approved_users(*, using: str = DEFAULT_DB_ALIAS) -> QuerySet[Any]:
-    """The users of erasures that are approved and may be carried out, longest first.
-
-    Rows of `user_id`, with `held`, and `is_due`: whether their records are still due, and not held.
-    """
+    """The users of erasures that may be carried out, longest first: rows of `user_id`, with `held` and `is_due`."""
     approved = ProposedErasure.objects.using(using).in_force().filter(proposal__state=ProposalState.APPROVED)
     due_at = database_function(
         "users_due_at", "user_id", models.Value(settings.RETENTION_YEARS), gives=models.DateTimeField()
@@ -192,10 +183,7 @@ def approved_users(*, using: str = DEFAULT_DB_ALIAS) -> QuerySet[Any]:
 
 
 def erase(user_id: UUID, *, context: Mapping[str, str], using: str) -> bool:
-    """Erase a user with all that is about it, in one transaction; False where the database refused it.
-
-    It does so too where others keep the user locked. context: who does it (core/database/statements.py).
-    """
+    """Erase a user in one transaction; False where the database refused it, or others keep it locked."""
     try:
         with transaction.atomic(using=using):
             statements.fetch(Query(_CONTEXT, (statements.context(**context),)), using)

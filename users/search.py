@@ -1,15 +1,13 @@
 """Search for users: by the beginnings of names, e-mail address, its domain, externalId or userId, and by birth date.
 
-Each kind is a statement with an index of its own, with a bounded number of matches: an OR of them would use no index.
-The conditions on prefixes repeat the expressions of the indexes in users/models/user.py, with the parameters outside: a
-generic plan of a prepared statement uses the index too, which it does not for LIKE.
+Each kind is a bounded statement with an index of its own (users/models/user.py), whose expressions the conditions
+repeat with the parameters outside: a generic plan of a prepared statement uses it too.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
-from itertools import permutations
 from typing import Any
 from uuid import UUID
 
@@ -19,7 +17,7 @@ from django.db.models.expressions import RawSQL
 from partners.models import Mode, Partner
 from users.models import Erasure, User
 from users.models.case import in_mode
-from users.profile.names import fold, name_query
+from users.profile.names import name_query
 
 # Limits on the matches of each kind: of those whose records are listed, and of those listed themselves.
 MAX_USERS_OF_RECORDS = 100
@@ -33,21 +31,13 @@ _DOMAIN = "SPLIT_PART(LOWER(email), '@', 2)"
 _LAST_CHARACTER = chr(0x10FFFF)
 # The first eight digits, which a case is named by, or more.
 _USER_ID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{0,4}){0,3}(?:-?[0-9a-f]{0,12})?")
-_YEAR, _ORDINAL = re.compile("[12][0-9]{3}"), re.compile("^([0-9]{1,2})(?:er|st|nd|rd|th)$")
-# Folded, in English and French.
-_MONTHS = (
-    *(("january", "janvier"), ("february", "fevrier"), ("march", "mars"), ("april", "avril"), ("may", "mai")),
-    *(("june", "juin"), ("july", "juillet"), ("august", "aout"), ("september", "septembre"), ("october", "octobre")),
-    *(("november", "novembre"), ("december", "decembre")),
-)
 _DOMAIN_NAME = re.compile(r"@?[^\s@]+\.[^\s@]+|@[^\s@]+")
 
 
 def find_user_ids(term: str, mode: Mode, *, sees_identity: bool) -> tuple[list[UUID], bool]:
-    """The ids of a mode's users that match, for a list of their records, and whether there are more than these.
+    """The ids of users whose userId, externalId or e-mail address is `term`, or else of all `matches`.
 
-    Those whose userId, externalId or e-mail address is `term`, or else all of `matches`. At most MAX_USERS_OF_RECORDS
-    of each kind.
+    And whether there are more than MAX_USERS_OF_RECORDS of a kind.
     """
     return _ids(_exact(term), mode) or _ids(_conditions(term, sees_identity=sees_identity), mode) or ([], False)
 
@@ -59,9 +49,9 @@ def find_exactly(term: str, mode: Mode) -> list[UUID]:
 
 
 def find_identified(identifiers: Sequence[str], mode: Mode, limit: int) -> tuple[list[User], dict[str, Erasure | None]]:
-    """The users of a mode with exactly these externalIds, of any partner, or userIds; the identifiers of nobody.
+    """The users with exactly these externalIds or userIds, and the identifiers of nobody, with what is left of one.
 
-    limit: of each kind, which has one more where there are more. Of an erased user's userId there is what is left.
+    limit: of each kind, which has one more where there are more.
     """
     user_ids = dict[str, UUID]()
     for identifier in identifiers:
@@ -119,50 +109,21 @@ def _exact(term: str) -> list[Any]:
 
 
 def _conditions(term: str, *, sees_identity: bool) -> list[Any]:
-    try:
-        return [Q(pk=UUID(term))]
-    except ValueError:
-        return list(_prefixes(term, sees_identity=sees_identity))
-
-
-def _prefixes(term: str, *, sees_identity: bool) -> Iterator[Any]:
     """A condition for each kind of search that the term may be."""
-    yield begins_with(_EXTERNAL_ID, term, value=_LOWER_ID)
-    yield begins_with(_EMAIL, term, value=_LOWER)
+    with suppress(ValueError):
+        return [Q(pk=UUID(term))]
+    found = [begins_with(_EXTERNAL_ID, term, value=_LOWER_ID), begins_with(_EMAIL, term, value=_LOWER)]
     if _DOMAIN_NAME.fullmatch(term):
-        yield begins_with(_DOMAIN, term.removeprefix("@"), value=_LOWER)
+        found.append(begins_with(_DOMAIN, term.removeprefix("@"), value=_LOWER))
     if of_id := _of_user_id(term):
-        yield of_id
-    if sees_identity and (born := _dates(term)):
-        yield Q(date_of_birth__in=born)
+        found.append(of_id)
+    if sees_identity:
+        with suppress(ValueError):
+            found.append(Q(date_of_birth=date.fromisoformat(term)))
     # An e-mail address is one word.
     if ("@" not in term or re.search(r"\s", term)) and (query := name_query(term)):
-        yield _condition("name_words @@ %s::tsquery", query)
-
-
-def _dates(term: str) -> set[date]:
-    """The dates that a term may be: 1954-12-23, 23/12/1954, 12/23/1954, "Dec. 23, 1954", "23 décembre 1954"."""
-    parts = [_ORDINAL.sub(r"\1", part) for part in re.split("[ -]+", fold(term)) if part]
-    years = [part for part in parts if _YEAR.fullmatch(part)]
-    if len(parts) != 3 or len(years) != 1 or parts[1] in years:  # noqa: PLR2004 - day, month and year
-        return set()
-    [year] = years
-    # The year is first only where the month follows it.
-    orders = [parts[1:]] if parts[0] == year else permutations(parts[:2])
-    found = set()
-    for month, day in orders:
-        for number in _months(month):
-            with suppress(ValueError):
-                found.add(date(int(year), number, int(day)))
+        found.append(_condition("name_words @@ %s::tsquery", query))
     return found
-
-
-def _months(text: str) -> list[int]:
-    """The months that a number or the beginning of a name in English or French may be."""
-    if text.isdecimal():
-        return [int(text)]
-    is_name = len(text) > 2  # noqa: PLR2004 - "ma" is no month
-    return [number for number, names in enumerate(_MONTHS, 1) if is_name and any(n.startswith(text) for n in names)]
 
 
 def _of_user_id(term: str) -> Q | None:

@@ -30,8 +30,8 @@ from partners.api.serializers import ChoiceField, ItemsField
 from staff.models import Staff
 from users.decisions import compliance
 from users.file import entries
-from users.file.entries import KINDS
-from users.file.kinds import DateField, Kind, NoteField
+from users.file.kinds import KINDS, Kind
+from users.file.serializers import DateField, NoteField
 from users.models import AccessKind, AccessRecord, FileEntry, FileKind, Page, User
 from users.profile import field_rules
 from users.profile.labels import display_value

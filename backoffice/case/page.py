@@ -48,7 +48,11 @@ def case_context(request: HttpRequest, user: User, *, refusal: object = None, **
     snapshot = snapshot_for(reader, user)
     asked = requirements_of(user, reader, close=sent.get("close"))
     seen = {
-        change for one in asked for answer in one["responses"] for change in answer["fields"] if change.is_difference
+        change
+        for one in asked
+        for answer in one["responses"]
+        for change in answer["fields"]
+        if change.before != change.after
     }
     two_person_moves, is_proposed = moves_of_two(user)
     panel = panel_of(user, reader, snapshot, sent) if is_proposed else None
@@ -65,7 +69,16 @@ def case_context(request: HttpRequest, user: User, *, refusal: object = None, **
         "snapshot": snapshot,
         "requirements": asked,
         # In the order of the page, so that each difference is shown once.
-        "previous": [(one, _once(one.changes, seen)) for one in snapshot.previous],
+        "previous": [
+            {
+                "flag": flag,
+                "reason": label_of(flag.decision.reason_code),
+                "note": note_of(flag.decision),
+                "shown": _once(changes, seen),
+            }
+            for flag, changes in snapshot.previous
+            if flag.decision
+        ],
         "changes": _once(snapshot.changes, seen),
         "seen": seen,
         "claim": claim,

@@ -25,7 +25,7 @@ from users.models import Requirement, RequirementCode, RequirementResponse, Requ
 from users.models.columns import FIELD_NAMES, IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
 from users.models.requirements import CLOSURE_NOTE_LENGTH, MESSAGE_LENGTH
 from users.profile.labels import LABELS, READING_ORDER
-from users.requirements import DEFAULT_DUE_DAYS, check_message, has_requirements, not_closed
+from users.requirements import DEFAULT_DUE_DAYS, check_message, not_closed
 
 PERMISSION = "users.view_requirement"
 DUE_DAYS = (7, 14, 30)
@@ -191,7 +191,7 @@ def requirements_of(user: User, reader: Staff, *, close: NoteForm | None = None)
 
     Each with its latest answers, the latest first. close: a refused form to show again.
     """
-    if not has_requirements(user) or not reader.has_perm(PERMISSION):
+    if not user.open_requirements + user.answered_requirements or not reader.has_perm(PERMISSION):
         return []
     latest = Prefetch("responses", RequirementResponse.objects.order_by("-pk")[:MAX_RESPONSES], to_attr="latest")
     found: list[Any] = list(not_closed(user.pk).select_related("by").prefetch_related(latest))
@@ -232,5 +232,5 @@ def _answered_fields(
             continue
         change = FieldChange(column, getattr(before, column), getattr(after, column))
         # An update that repeats a value confirms it.
-        if not answered.note or change.is_difference:
+        if not answered.note or change.before != change.after:
             yield change

@@ -16,7 +16,7 @@ from backoffice.lists.cells import labelled, made_by, made_through
 from backoffice.lists.waiting_time import format_open_time
 from staff.models import Staff
 from users.decisions.changes import FieldChange, differences
-from users.decisions.decision_basis import HISTORY_PERMISSION, Basis, display
+from users.decisions.decision_basis import HISTORY_PERMISSION, display
 from users.decisions.reasons import label_of, note_of, people_of
 from users.file.entries import described
 from users.models import (
@@ -59,7 +59,8 @@ class Entry(NamedTuple):
     reason: str = ""
     fields: tuple[FieldChange, ...] = ()
     times: int = 1
-    basis: Basis | None = None
+    # What `display` gives.
+    basis: dict[str, Any] | None = None
 
     @property
     def icon(self) -> str:
@@ -69,7 +70,7 @@ class Entry(NamedTuple):
     @property
     def open_for(self) -> str:
         """How long the case had been open before a decision; empty where it was not."""
-        seconds = self.basis.open_seconds if self.basis else None
+        seconds = self.basis["open_seconds"] if self.basis else None
         return "" if seconds is None else format_open_time(seconds)
 
 

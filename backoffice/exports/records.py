@@ -16,7 +16,8 @@ from django.db.models.functions import JSONObject
 from backoffice.lists.bounded_lists import keyset_filter
 from core.formats import format_timestamp
 from transactions.models import DocumentWithdrawal
-from users.file.entries import KINDS, shown_fields
+from users.file.entries import shown_fields
+from users.file.kinds import KINDS
 from users.models import RequirementResponse, User, UserEvent
 from users.models.columns import FIELD_NAMES, camel_case
 

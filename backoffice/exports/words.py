@@ -21,7 +21,7 @@ from transactions.documents.downloads import DocumentProblem
 from transactions.models import DocumentType
 from users.decisions.decision_basis import flag_in_words
 from users.decisions.reasons import label_of
-from users.file.entries import KINDS
+from users.file.kinds import KINDS
 from users.models import AccessKind, FileKind, ProposalState, RequirementCode, Status
 from users.models.case import detail_in_words
 from users.models.columns import camel_case

@@ -43,7 +43,7 @@ class UserRowAdmin(ReadOnlyAdmin):
 
     list_select_related: ClassVar[tuple[str, ...]] = ("user__partner",)
     search_fields: ClassVar[tuple[str, ...]] = ("user",)
-    search_help_text = _("Name, email or its domain, external ID, user ID or birth date")
+    search_help_text = _("Name, email or its domain, external ID, user ID or birth date (YYYY-MM-DD)")
     ordering: ClassVar[tuple[str, ...]] = ("-created_at", "-id")
     order_note = _("newest first")
     of_user = column(_("user"), lambda row: user_link(row.user))

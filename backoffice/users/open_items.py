@@ -28,8 +28,7 @@ from backoffice.users.user_lists import HEAD, head_context, tabs
 from staff.login.factors import require_fresh_factor
 from users.decisions import compliance, proposals
 from users.file import entries
-from users.file.entries import KINDS
-from users.file.kinds import Kind
+from users.file.kinds import KINDS, Kind
 from users.models import FileEntry, Proposal, Status
 from users.models.case import in_mode
 from users.profile import field_rules

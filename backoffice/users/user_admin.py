@@ -89,7 +89,7 @@ class UserAdmin(ReadOnlyAdmin):
     actions: tuple[str, ...] = ("claim_selected", "release_selected", "export_selected")
     actions_list = ("identified",)
     search_fields = ("id", "external_id", "email", "first_name", "last_name")
-    search_help_text = gettext_lazy("Name, email or its domain, external ID, user ID or birth date")
+    search_help_text = gettext_lazy("Name, email or its domain, external ID, user ID or birth date (YYYY-MM-DD)")
     # An action is bounded, and on rows that the person has seen.
     list_disable_select_all = True
 

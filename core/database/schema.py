@@ -1,5 +1,6 @@
-"""Constraints and indexes that several models have, and SQL by which PostgreSQL writes the wire."""
+"""What several models have: constraints, indexes, how a row is named, and SQL by which PostgreSQL writes the wire."""
 
+from django.db import models
 from django.db.models import BooleanField, CheckConstraint, Func, Index, Q
 
 # Python reads no number of more than 4,300 digits, and no brackets nested a thousand times.
@@ -8,6 +9,16 @@ _READABLE = """
 """
 # Who acted (core/database/statements.py): texts by name.
 _CONTEXT = '$.type() == "object" && !exists($.keyvalue() ? (@.value.type() != "string"))'
+
+
+class Record(models.Model):
+    """A row that pages and logs name by its key: nothing personal."""
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return str(self.pk)
 
 
 def shape(column: str, path: str, *, name: str) -> CheckConstraint:

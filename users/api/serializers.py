@@ -13,19 +13,14 @@ from rest_framework.fields import empty, get_error_detail
 
 from core import json_rules
 from partners.api.errors import UnprocessableEntityError
-from partners.api.serializers import (
-    Errors,
-    RuleField,
-    StrictSerializer,
-    TextField,
-)
+from partners.api.serializers import Errors, RuleField, StrictSerializer, TextField
 from users.models import Requirement, User
 from users.models.columns import FIELD_NAMES, Profile
 from users.models.requirements import RESPONSE_LENGTH
 from users.models.statuses import status_reason
 from users.profile import field_rules
 from users.profile.addresses import rules_for
-from users.queries import NewUser, UserSummary
+from users.queries import UserSummary
 
 
 def asked_json(requirement: Requirement) -> dict[str, object]:
@@ -100,7 +95,7 @@ class ProfileSerializer(StrictSerializer[Profile]):
         return {"externalId": fields.pop("externalId"), **fields}
 
     def validated_columns(self, data: Mapping[str, Any], stored: Profile | None = None) -> dict[str, Any]:
-        """The values of a body by column. stored: the profile that it changes, for an update.
+        """The values of a body by column. stored: the profile that an update changes.
 
         Raises DRF's ValidationError, UnprocessableEntityError for a minor.
         """
@@ -141,10 +136,7 @@ CREATE, UPDATE = UserCreateSerializer(), UserUpdateSerializer(partial=True)
 
 
 def _check_address(data: Mapping[str, Any], values: dict[str, Any], errors: Errors, stored: Profile | None) -> None:
-    """Validate postal code and province against the country that the user will have, and put them into stored form.
-
-    While that is not known, they are judged by what holds for every country alone.
-    """
+    """Validate postal code and province against the country that the user will have, and put them into stored form."""
     country = values.get("country") or (stored and stored.country)
     if country is None or "country" in errors:
         return
@@ -178,11 +170,6 @@ def _is_stored_form(rule: Callable[[str], str], stored: str) -> bool:
         return rule(stored) == stored
     except ValidationError:
         return False
-
-
-def new_user_json(user: NewUser) -> dict[str, object]:
-    """A registered user on the wire."""
-    return {"userId": user.id, "externalId": user.external_id, "status": user.status}
 
 
 def user_json(user: UserSummary) -> dict[str, object]:

@@ -18,14 +18,7 @@ from partners.api.lists import CursorFormat, KeysetList, KeysetPagination, Page,
 from partners.api.request import PartnerRequest
 from partners.authentication.signatures import canonical_path
 from users import queries, requirements
-from users.api.serializers import (
-    CREATE,
-    UPDATE,
-    RequirementNoteSerializer,
-    new_user_json,
-    requirement_json,
-    user_json,
-)
+from users.api.serializers import CREATE, UPDATE, RequirementNoteSerializer, requirement_json, user_json
 from users.file import entries
 from users.models import FileKind, Requirement, Status, User
 from users.profile import field_rules
@@ -99,7 +92,9 @@ class UserCollection(PartnerAPIView):
                 if not created:
                     raise ConflictError("A user with this externalId already exists.")
                 location = f"/v1/users/{canonical_path(external_id.encode())}"
-                claim.respond(201, new_user_json(created[0]), location=location)
+                claim.respond(
+                    201, dict(zip(("userId", "externalId", "status"), created[0], strict=True)), location=location
+                )
         return claim.response
 
 
@@ -136,7 +131,7 @@ class RequirementResponses(PartnerAPIView):
 
     def post(self, request: PartnerRequest, external_id: str, requirement_id: str) -> HttpResponse:
         with self.once() as claim:
-            check_requirement(external_id, requirement_id)
+            check_external_id(external_id, requirement_id)
             rows = claim.send(queries.lock(request.user.partner_id, external_id))
             if claim.is_new:
                 user = StoredUser.of(found(rows)).summary
@@ -188,16 +183,10 @@ def shown(requirement: Requirement) -> object:
 # What paths under /v1/users name: contract, section 1
 
 
-def check_external_id(external_id: str) -> None:
-    """Raise BadRequestError where the externalId is not valid."""
-    if field_errors := external_id_errors(external_id):
-        raise BadRequestError(field_errors=field_errors)
-
-
-def check_requirement(external_id: str, requirement_id: str) -> None:
-    """Raise BadRequestError where one of the two is not valid."""
+def check_external_id(external_id: str, requirement_id: str | None = None) -> None:
+    """Raise BadRequestError where the externalId is not valid, or the requirementId, if any."""
     field_errors = external_id_errors(external_id)
-    if not is_uuid(requirement_id):
+    if requirement_id is not None and not is_uuid(requirement_id):
         field_errors.append(FieldError("requirementId", "Must be a UUID.", "format"))
     if field_errors:
         raise BadRequestError(field_errors=field_errors)

@@ -26,11 +26,6 @@ class FieldChange:
         return LABELS.get(self.column, self.column)
 
     @property
-    def is_difference(self) -> bool:
-        """Whether the values differ: an answer may also confirm one."""
-        return bool(self.before != self.after)
-
-    @property
     def old(self) -> str:
         """The value before."""
         return display_value(self.column, self.before)

@@ -1,8 +1,7 @@
 """Decisions: moves of a user's status (contract, section 8), and what all acts of compliance on a case check.
 
-The back office, the commands and the sandbox call these, and proposals.py where a move takes two people. They refuse
-where somebody else has claimed the case, or where it has changed since the page was shown; what else is refused the
-database says (users/refusals.py). Each decision keeps what the case showed (users/decisions/decision_basis.py).
+They refuse where somebody else has claimed the case, or where it has changed since the page was shown; what else is
+refused the database says (users/refusals.py).
 """
 
 from collections.abc import Iterator
@@ -54,11 +53,9 @@ class StaleError(RefusedError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What a person decides about a user, or proposes.
+    """What a person decides about a user, or proposes. reason_code: one of the move's; None without one.
 
-    reason: 1 to 2000 characters. reason_code: one of the move's; None without one.
-    source: the origin that the history names, such as a request's id or a command.
-    expected_version: the `version_of` the user on which the person decided; None without a page.
+    source: the origin that the history names, such as a request's id. expected_version: see version_of, of a page.
     """
 
     user: User
@@ -71,9 +68,8 @@ class Decision:
 
 
 def decide(decision: Decision, *, proposal: Proposal | None = None) -> StatusChange:
-    """Move a user's status, record who did it, when and why, and end the claim on the case.
+    """Move a user's status, record who, when and why, and end the claim. proposal: that the person approves, if any.
 
-    proposal: that the person approves (users/decisions/proposals.py), where the move takes two people.
     Raises RefusedError, StaleError, User.DoesNotExist; nothing has changed then.
     """
     with begin(decision) as row:
@@ -95,10 +91,7 @@ def decide(decision: Decision, *, proposal: Proposal | None = None) -> StatusCha
 
 @contextmanager
 def begin(decision: Decision) -> Iterator[dict[str, Any]]:
-    """The transaction of a decision or a proposal: the columns of the row to be written, with the locked `user`.
-
-    The claim on the case ends. Raises RefusedError, StaleError, User.DoesNotExist.
-    """
+    """The transaction of a decision or a proposal, which ends the claim: the row, with the locked `user`."""
     by, code, source = decision.by, decision.reason_code, decision.source
     reason = stripped(decision.reason)
     # Of two decisions at once, the second is checked against the result of the first.
@@ -138,10 +131,7 @@ def permitted_actions(*, user: User, claim: Claim | None, staff: Staff) -> dict[
 
 
 def blocking_reason(user: User, to_status: str) -> str:
-    """Why the user may not be let through yet; empty if it may.
-
-    The partner has to answer (contract, section 13), or the identity is not verified (section 15).
-    """
+    """Why the user may not be let through yet: contract, sections 13 and 15; empty if it may."""
     if to_status != Status.ACTIVE:
         return ""
     if user.open_requirements > 0:
@@ -155,7 +145,7 @@ def blocking_reason(user: User, to_status: str) -> str:
 
 @contextmanager
 def acting(user_id: UUID, *, by: Staff, source: str = "", expected_version: str | None = None) -> Iterator[User]:
-    """A transaction in which a person who may decide acts on a case, which nobody else has claimed: the locked user.
+    """A transaction in which a person who may decide acts on a case that nobody else has claimed: the locked user.
 
     source, expected_version: see Decision. Raises RefusedError, StaleError, User.DoesNotExist.
     """

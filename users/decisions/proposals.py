@@ -1,7 +1,4 @@
-"""Proposals: a decision of two people, of whom the first proposes and the second approves or declines.
-
-The back office, its bulk actions and the commands call these. docs/operations.md, "Decisions of two people".
-"""
+"""Proposals: a decision of two people, of whom one proposes and another approves or declines: docs/operations.md."""
 
 from typing import Any
 from uuid import UUID
@@ -38,9 +35,9 @@ def decide_or_propose(decision: Decision) -> StatusChange | Proposal:
 def approve(
     *, proposal_id: UUID, by: Staff, note: str = "", source: str = "", expected_version: str | None = None
 ) -> StatusChange:
-    """Approve another person's proposal: the status moves, with the proposal's reason.
+    """Approve another person's proposal, whose reason the decision has. note: the second person's own, for the case.
 
-    note: the second person's own, for the case. Raises RefusedError, StaleError, Proposal.DoesNotExist.
+    Raises RefusedError, StaleError, Proposal.DoesNotExist.
     """
     require_permission(by, DECIDE)
     with transaction.atomic():

@@ -1,46 +1,29 @@
-"""Risk flags: unusual properties of a user, each with an explanation, for the staff who decide.
+"""Risk flags: unusual properties of a user, each with an explanation, for the staff who decide; they are not errors.
 
-They are not errors: every user has passed the rules of the contract. A flag is its code and its data, from which its
-text is made: so it is recorded with each decision (users/decisions/decision_basis.py). A higher app registers its own.
+A flag is its code and its data, from which its text is made: so each decision keeps it (decision_basis.py).
 """
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from typing import Any, ClassVar, Self
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
-from django.db.models import (
-    BooleanField,
-    Case,
-    Exists,
-    Func,
-    IntegerChoices,
-    OuterRef,
-    Q,
-    QuerySet,
-    Subquery,
-    TextField,
-    Value,
-    When,
-)
+from django.db import models
+from django.db.models import Exists, Func, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Lower
-from django.utils.formats import date_format
-from django.utils.functional import classproperty
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from users.decisions.reasons import label_of
 from users.models import Status, StatusChange, User
-from users.profile import field_rules
 from users.profile.labels import display_moment
 
 OTHERS_SHOWN = 5
-JUST_ADULT_DAYS = 30
 
 
-class Weight(IntegerChoices):
+class Weight(models.IntegerChoices):
     """How much a risk flag matters. HARMLESS: staff need not act on it."""
 
     HARMLESS = 0, gettext_lazy("Harmless")
@@ -109,8 +92,13 @@ def approval_needs_note(codes: Collection[str]) -> str:
 def with_risk_flags(users: QuerySet[User], *, sees_identity: bool = True) -> QuerySet[Any]:
     """These users, each with the codes of its risk flags as `flag_codes`, the gravest first."""
     kinds = visible_flags(sees_identity=sees_identity)
-    codes = [Case(When(kind.condition, then=Value(kind.code)), output_field=TextField()) for kind in kinds]
-    listed = Func(*codes, template="array_remove(ARRAY[%(expressions)s], NULL)", output_field=ArrayField(TextField()))
+    codes = [
+        models.Case(models.When(kind.condition, then=Value(kind.code)), output_field=models.TextField())
+        for kind in kinds
+    ]
+    listed = Func(
+        *codes, template="array_remove(ARRAY[%(expressions)s], NULL)", output_field=ArrayField(models.TextField())
+    )
     return users.annotate(flag_codes=listed)
 
 
@@ -231,7 +219,7 @@ class PostalCode(RiskFlag):
     title = gettext_lazy("Postal code outside the province")
     meaning = gettext_lazy("The postal code is not one of the province.")
     _columns: Any = ("country", "province", "postal_code")
-    condition = ~Q(Func(*_columns, function="users_postal_code_fits", output_field=BooleanField()))
+    condition = ~Q(Func(*_columns, function="users_postal_code_fits", output_field=models.BooleanField()))
 
     @classmethod
     def of(cls, user: User) -> Self:
@@ -243,28 +231,6 @@ class PostalCode(RiskFlag):
         return _("%(postal_code)s is not a postal code of %(province)s.") % names
 
 
-class JustAdult(RiskFlag):
-    """An 18th birthday within the last JUST_ADULT_DAYS."""
-
-    code, shows_identity = "justAdult", True
-    title = gettext_lazy("Just turned 18")
-    meaning = gettext_lazy("The 18th birthday was within the last 30 days.")
-
-    @classproperty
-    def condition(cls) -> Q:  # noqa: N805 - the class, as of today
-        born, today = field_rules.latest_birth_of_adults, field_rules.today()
-        return Q(date_of_birth__gt=born(today - timedelta(days=JUST_ADULT_DAYS)), date_of_birth__lte=born(today))
-
-    @classmethod
-    def of(cls, user: User) -> Self:
-        return cls({"adultOn": field_rules.adult_on(user.date_of_birth).isoformat()})
-
-    @property
-    def why(self) -> str:
-        birthday = date_format(date.fromisoformat(self.data["adultOn"]), "DATE_FORMAT")
-        return _("The 18th birthday was on %(date)s.") % {"date": birthday}
-
-
 class CiroAffiliate(RiskFlag):
     """What the partner says of the user."""
 
@@ -273,4 +239,4 @@ class CiroAffiliate(RiskFlag):
     meaning = gettext_lazy("The user is affiliated with a dealer that CIRO regulates.")
 
 
-register(PreviouslyRejected, PreviouslySuspended, SamePerson, SameEmail, Changed, PostalCode, JustAdult, CiroAffiliate)
+register(PreviouslyRejected, PreviouslySuspended, SamePerson, SameEmail, Changed, PostalCode, CiroAffiliate)

@@ -1,8 +1,4 @@
-"""Recording, ending and reading the entries of users' files: the API, the back office and the commands call these.
-
-The database says which entries need somebody (users/sql/users_file_entry_of_present.sql). What a kind keeps secret is
-stored encrypted, and shown one at a time.
-"""
+"""Recording, ending and reading the entries of users' files; what a kind keeps secret is stored encrypted."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,17 +19,11 @@ from core.refusals import RefusedError
 from partners.models import Partner
 from staff.models import Staff
 from users.decisions.compliance import DECIDE
-from users.file.identity_verification import IDENTITY_VERIFICATION
 from users.file.kinds import KINDS, Kind
-from users.file.person_request import PERSON_REQUEST
-from users.file.risk_rating import RISK_RATING
-from users.file.screening import SCREENING
 from users.models import AccessKind, AccessRecord, FileEntry, User
 from users.profile import field_rules
 from users.profile.labels import display_value
 from users.refusals import refused_by_database, require_permission
-
-__all__ = ("IDENTITY_VERIFICATION", "KINDS", "PERSON_REQUEST", "RISK_RATING", "SCREENING")
 
 FILE_ENTRIES = "partner-service file entries"
 
@@ -74,10 +64,9 @@ class Line(NamedTuple):
 def record(
     *, user_id: UUID | str, born: date, kind: str, data: Any, by: Staff | None = None, source: str = ""
 ) -> FileEntry:
-    """Add an entry to a user's file. born: the user's birth date. data: the kind's fields, as JSON.
+    """Add an entry to a user's file. born: its birth date. data: the kind's fields, as JSON. by: staff who may decide.
 
-    by: of staff, an account that may decide; None for the partner, and a command. source: the origin that the history
-    names. Raises DRF's ValidationError, RefusedError; nothing has changed then.
+    source: the origin that the history names. Raises DRF's ValidationError, RefusedError; nothing has changed then.
     """
     if by is not None:
         require_permission(by, DECIDE)
@@ -86,10 +75,7 @@ def record(
 
 
 def end(*, entry_id: UUID, data: Any, by: Staff, source: str = "") -> FileEntry:
-    """End an open entry by another: the resolution of a match, the outcome of a request.
-
-    The arguments are those of `record`. Raises what it raises, and FileEntry.DoesNotExist.
-    """
+    """End an open entry by another: the resolution of a match, the outcome of a request. Raises also DoesNotExist."""
     require_permission(by, DECIDE)
     ended = FileEntry.objects.select_related("user").get(pk=entry_id)
     kind = KINDS[ended.kind]
@@ -131,10 +117,7 @@ def record_changes(entries: Sequence[FileEntry]) -> int:
 
 
 def lock_users(names: Collection[tuple[str, str]]) -> dict[tuple[str, str], tuple[UUID, date]]:
-    """The id and the birth date of users, who stay locked until the transaction ends, by partner's slug and externalId.
-
-    In one order, so that two imports of the same users wait for each other and do not deadlock.
-    """
+    """The id and birth date of users, locked in one order against deadlocks, by partner's slug and externalId."""
     found = statements.fetch_all(_FIND_USERS, [list(column) for column in zip(*names, strict=True)]) if names else []
     rows = statements.fetch_all(_LOCK_USERS, ([user_id for (user_id,) in found],))
     return {(slug, external_id): (user_id, born) for slug, external_id, user_id, born in rows}
@@ -188,10 +171,7 @@ def newest(user: User) -> QuerySet[FileEntry]:
 
 
 def open_entries(kind: Kind, *, due_within_days: int = 0, partner: Partner | None = None) -> QuerySet[FileEntry]:
-    """What needs somebody: of a kind with due dates, what is due or will be within so many days, the soonest first.
-
-    partner: its users; by default all real ones.
-    """
+    """What needs somebody, by default of all real users: of a kind with due dates, what is due within so many days."""
     found = FileEntry.objects.filter(kind=kind.code, is_open=True)
     found = found.filter(user__partner=partner) if partner else found.filter(is_sandbox=False)
     if kind.due:
@@ -223,7 +203,7 @@ def shown_fields(entry: FileEntry) -> dict[str, Any]:
 
 
 def reveal(*, entry: FileEntry, secret: str, by: Staff, request_id: str = "") -> str:
-    """Show one secret of an entry to who may decide, and record that in the access log. secret: its path.
+    """Show one secret of an entry, by its path, to who may decide, and record that in the access log.
 
     Raises RefusedError, also where no key decrypts it, and KeyError where there is none.
     """

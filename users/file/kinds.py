@@ -1,65 +1,15 @@
-"""What a kind of entries in a user's file declares; each is in a module of its own, and found by its code in KINDS."""
+"""The kinds of entries in a user's file, by their codes in KINDS."""
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from datetime import date
-from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
-from rest_framework.exceptions import ErrorDetail
+from django.utils.translation import gettext_lazy as _
 
-from core import json_rules
-from partners.api.serializers import Errors, RuleField, StrictSerializer
+from users.file import serializers as fields
+from users.file.serializers import EntrySerializer
 from users.models import FileKind
-from users.profile import field_rules
-
-
-class DateField(RuleField):
-    """A calendar date, as it is stored: YYYY-MM-DD. is_past: whether it must not be after today."""
-
-    def __init__(self, *, is_past: bool = False, **kwargs: Any) -> None:
-        super().__init__(partial(_stored_date, is_past=is_past), **kwargs)
-
-
-def _stored_date(value: Any, *, is_past: bool) -> str:
-    latest = field_rules.today() if is_past else date.max
-    return field_rules.calendar_date(value, latest=latest).isoformat()
-
-
-class NoteField(RuleField):
-    """A text of up to `longest` characters, with line breaks."""
-
-    def __init__(self, *, longest: int, **kwargs: Any) -> None:
-        super().__init__(partial(json_rules.text_of_lines, longest=longest), **kwargs)
-
-
-def out_of_range(message: str) -> list[ErrorDetail]:
-    """The error of a date that does not fit another."""
-    return [ErrorDetail(message, "range")]
-
-
-class EntrySerializer(StrictSerializer[Any]):
-    """The fields of a kind, or those of the entries that end one; values are as they are stored.
-
-    varies_by: the field whose value decides on the others; variants: the serializer of each value.
-    """
-
-    varies_by: ClassVar[str] = ""
-    variants: ClassVar[Mapping[Any, "EntrySerializer"]] = {}
-
-    def validated(self, data: Any, *, born: date, ended: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The values of valid data. born: of the user. ended: the fields of the entry that this one ends.
-
-        Raises DRF's ValidationError with all errors.
-        """
-        values, errors = self.check_fields(data)
-        self.check(values, errors, born=born, ended=ended or {})
-        self.raise_errors(errors)
-        return values
-
-    def check(self, values: dict[str, Any], errors: Errors, *, born: date, ended: Mapping[str, Any]) -> None:
-        """Add the errors of values that do not fit each other, and what is made of others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,13 +41,78 @@ class Kind:
     partner_sees: Any = ""
 
 
-# By code, in the order of FileKind, which is that of pages.
-KINDS: dict[str, Kind] = {}
+IDENTITY_VERIFICATION = Kind(
+    code=FileKind.IDENTITY_VERIFICATION,
+    serializer=fields.Verification(),
+    labels={
+        "method": _("Method"),
+        "verifiedOn": _("Verified on"),
+        "documentType": _("Document"),
+        "documentNumber": _("Document number"),
+        "issuingCountry": _("Issuing country"),
+        "issuingSubdivision": _("Issuing province"),
+        "expiresOn": _("Expires on"),
+        "source": _("Source"),
+        "information": _("Information"),
+        "reference": _("Reference"),
+    },
+    choices={"method": fields.Method, "documentType": fields.DocumentType, "information": fields.Information},
+    due="expiresOn",
+    secret={"documentNumber", "reference"},
+    icon="badge",
+    partner_sees=_("The partner sees the method and the dates."),
+    is_told=True,
+)
+SCREENING = Kind(
+    code=FileKind.SCREENING,
+    serializer=fields.Screening(),
+    ending=fields.ScreeningResolution(),
+    labels={
+        "list": _("List"),
+        "listDate": _("Date of the list"),
+        "result": _("Result"),
+        "reference": _("Reference"),
+        "resolution": _("Resolution"),
+        "note": _("Note"),
+    },
+    choices={"result": fields.Result, "resolution": fields.Resolution},
+    hints={"reference": _("Of the entry in the list; needed for a possible match.")},
+    # A match is of one reference of one list; neither has a line break.
+    topic=lambda values: f"{values['list']}\n{values.get('reference', '')}",
+    icon="person_search",
+    list_title=_("Screening"),
+)
+RISK_RATING = Kind(
+    code=FileKind.RISK_RATING,
+    serializer=fields.RiskRating(),
+    labels={"rating": _("Rating"), "reason": _("Reason"), "reviewOn": _("Review on")},
+    choices={"rating": fields.Rating},
+    hints={"reviewOn": _("At most 5 years ahead.")},
+    due="reviewOn",
+    icon="speed",
+    list_title=_("Reviews"),
+    lists_all=False,
+)
+PERSON_REQUEST = Kind(
+    code=FileKind.PERSON_REQUEST,
+    serializer=fields.PersonRequest(),
+    ending=fields.RequestOutcome(),
+    labels={
+        "request": _("Request"),
+        "receivedOn": _("Received on"),
+        "dueOn": _("Due on"),
+        "identityCheck": _("How the identity was checked"),
+        "outcome": _("Outcome"),
+        "closedOn": _("Closed on"),
+    },
+    choices={"request": fields.Request},
+    hints={"dueOn": _("30 days after it was received, unless another day is given.")},
+    due="dueOn",
+    icon="forum",
+    list_title=_("Requests"),
+    is_imported=False,
+    is_told=True,
+)
 
-
-def register(kind: Kind) -> Kind:
-    """Add a kind."""
-    KINDS[kind.code] = kind
-    for code in filter(KINDS.__contains__, FileKind.values):
-        KINDS[code] = KINDS.pop(code)
-    return kind
+# In the order of pages.
+KINDS: dict[str, Kind] = {kind.code: kind for kind in (IDENTITY_VERIFICATION, SCREENING, RISK_RATING, PERSON_REQUEST)}

@@ -13,34 +13,3 @@ from users.models.requirements import (
 from users.models.retention import Erasure, ErasureProposal, Hold, HoldRelease, ProposedErasure
 from users.models.statuses import Status
 from users.models.user import ANSWERED, ASKED, StatusChange, User, UserEvent
-
-__all__ = (
-    "ANSWERED",
-    "ASKED",
-    "AccessKind",
-    "AccessRecord",
-    "ApprovalRule",
-    "CaseNote",
-    "Claim",
-    "Condition",
-    "Erasure",
-    "ErasureProposal",
-    "FileEntry",
-    "FileKind",
-    "Hold",
-    "HoldRelease",
-    "IdentityRule",
-    "Page",
-    "Proposal",
-    "ProposalState",
-    "ProposedErasure",
-    "Requirement",
-    "RequirementClosure",
-    "RequirementCode",
-    "RequirementResponse",
-    "RequirementState",
-    "Status",
-    "StatusChange",
-    "User",
-    "UserEvent",
-)

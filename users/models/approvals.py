@@ -1,8 +1,6 @@
 """Decisions of two people: which moves take two, and what the first proposes (docs/operations.md).
 
-Triggers hold it, whatever code writes. Where a move takes two (users/sql/users_takes_two.sql), a row in StatusChange
-needs a proposal of that user and that very move that is open (users_is_open.sql), by another account; both may decide
-(staff_may.sql), and are not related (staff_pair.sql). The services call the same functions.
+Triggers hold it, whatever code writes, by functions of users/sql (users_takes_two, users_is_open) and staff/sql.
 """
 
 import uuid
@@ -18,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from core.audit import entry_trigger, register
+from core.database.schema import Record
 from core.database.triggers import append_only, json_object, trigger
 from staff.models import Staff
 from users.models.columns import basis_is_readable
@@ -45,21 +44,18 @@ class Condition(models.TextChoices):
     COUNTRY_NOT_CANADA = "countryNotCanada", _("Users with an address outside Canada")
 
 
-class ApprovalRule(models.Model):
+class ApprovalRule(Record):
     """A condition under which a move takes two people, from a time on. The owner writes it.
 
-    A change is new rows, of one statement. Of a move, those hold that have the time of the newest row: any of their
-    conditions asks for two people.
+    Those of the newest time hold for a move, side by side; one statement sets them.
     """
 
-    from_status = models.CharField(_("from"), max_length=20, choices=Status)
-    to_status = models.CharField(_("to"), max_length=20, choices=Status)
-    condition = models.CharField(_("condition"), max_length=20, choices=Condition)
-    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+    from_status = models.CharField(max_length=20, choices=Status)
+    to_status = models.CharField(max_length=20, choices=Status)
+    condition = models.CharField(max_length=20, choices=Condition)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
-        verbose_name = _("approval rule")
-        verbose_name_plural = _("approval rules")
         default_permissions = ("view",)
         indexes = (
             models.Index(
@@ -86,9 +82,6 @@ class ApprovalRule(models.Model):
             *append_only(),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.from_status} → {self.to_status}: {self.condition}"
-
 
 class ProposalState(models.TextChoices):
     """The state of what the first of two people proposed. Open, approved and declined are stored."""
@@ -114,10 +107,7 @@ EXPIRY = database_function("users_proposal_expiry", "created_at", gives=models.D
 
 
 def proposal_triggers(permission: str, *, blanked: str) -> list[Any]:
-    """What holds for each proposal: it begins open and ends once, by people with this permission of users.
-
-    blanked: the columns, as an array of SQL, that the erasure of a user may change.
-    """
+    """A proposal begins open and ends once, by people with this permission. blanked: what an erasure may change."""
     return [
         trigger("begins_open", "before insert", function="users_proposal_begins", arguments=(permission,)),
         trigger("ends_once", "before update", function="users_proposal_ends", arguments=(permission, blanked)),
@@ -125,11 +115,8 @@ def proposal_triggers(permission: str, *, blanked: str) -> list[Any]:
     ]
 
 
-class TwoPersonProposal(models.Model):
-    """What the first of two people proposes, with its reason. It ends once, and never changes else.
-
-    Triggers set the times, and check who begins and ends it (users/sql/users_proposal_*.sql).
-    """
+class TwoPersonProposal(Record):
+    """What the first of two people proposes, with its reason. It ends once, and never changes else (users/sql)."""
 
     # The managers' `with_states` sets these.
     present_state: str
@@ -160,9 +147,6 @@ class TwoPersonProposal(models.Model):
             ),
         )
 
-    def __str__(self) -> str:
-        return str(self.id)
-
     @property
     def is_open(self) -> bool:
         """Whether it can be approved or declined. It needs `with_states`."""
@@ -189,8 +173,7 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
         later = UserEvent.objects.filter(pgh_obj_id=OuterRef("user_id"), updated_at__gt=OuterRef("user_updated_at"))
         found: Any = self
         found = found.annotate(
-            expires_at=EXPIRY,
-            overtaken_at=Subquery(later.order_by("pgh_id").values("updated_at")[:1]),
+            expires_at=EXPIRY, overtaken_at=Subquery(later.order_by("pgh_id").values("updated_at")[:1])
         )
         state = Case(
             When(~Q(state="open") | Q(_IS_OPEN), then="state"),

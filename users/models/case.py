@@ -1,14 +1,14 @@
 """Cases: claims, notes, the access log; real users and those of sandbox partners."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.db import models
 from django.db.models import Model, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from core.database.schema import Record
 from core.database.triggers import append_only, stamped
 from partners.models import Mode, Partner
 from staff.models import Staff
@@ -16,41 +16,30 @@ from users.models.triggers import ACCESS_TRIGGERS, by_active_staff
 from users.models.user import User
 
 
-class Claim(models.Model):
+class Claim(Record):
     """A staff member's claim on a case, until it is decided or released."""
 
-    user = models.OneToOneField(User, models.PROTECT, primary_key=True, verbose_name=_("user"), related_name="claim")
-    staff = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("staff"), related_name="claims")
-    claimed_at = models.DateTimeField(_("claimed at"), db_default=Now(), editable=False)
+    user = models.OneToOneField(User, models.PROTECT, primary_key=True, related_name="claim")
+    staff = models.ForeignKey(Staff, models.PROTECT, related_name="claims")
+    claimed_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
-        verbose_name = _("claim")
-        verbose_name_plural = _("claims")
         triggers = (stamped("claimed_at"), by_active_staff("staff_id"))
 
-    def __str__(self) -> str:
-        return f"{self.user_id} by {self.staff_id}"
 
-
-class CaseNote(models.Model):
+class CaseNote(Record):
     """What a staff member noted about a user without deciding. Never updated or deleted."""
 
-    user = models.ForeignKey(User, models.PROTECT, verbose_name=_("user"), related_name="case_notes", db_index=False)
-    staff = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("staff"), related_name="+", db_index=False)
-    text = models.CharField(_("text"), max_length=2000)
-    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+    user = models.ForeignKey(User, models.PROTECT, related_name="case_notes", db_index=False)
+    staff = models.ForeignKey(Staff, models.PROTECT, related_name="+", db_index=False)
+    text = models.CharField(max_length=2000)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
-        verbose_name = _("case note")
-        verbose_name_plural = _("case notes")
         default_permissions = ("view",)
         indexes = (models.Index(fields=("user", "id"), name="case_note_of_user"),)
         constraints = (models.CheckConstraint(condition=Q(text__regex=r"\S"), name="case_note_given"),)
         triggers = [stamped("created_at"), by_active_staff("staff_id"), *append_only()]
-
-    def __str__(self) -> str:
-        # Nothing personal.
-        return f"{self.user_id} {self.pk}"
 
 
 class AccessKind(models.TextChoices):
@@ -72,12 +61,7 @@ class Page(models.TextChoices):
 
 
 # Details that are recorded in English, in whatever language the person reads.
-_DETAILS: Mapping[str, Any] = {
-    Page.HISTORY.value: Page.HISTORY.label,
-    Page.FILE.value: Page.FILE.label,
-    "Evidence pack": _("Evidence pack"),
-    "Person's copy": _("Person's copy"),
-}
+_DETAILS = {**dict(Page.choices), "Evidence pack": _("Evidence pack"), "Person's copy": _("Person's copy")}
 
 
 def detail_in_words(detail: str) -> str:
@@ -85,7 +69,7 @@ def detail_in_words(detail: str) -> str:
     return str(_DETAILS.get(detail, detail))
 
 
-class AccessRecord(models.Model):
+class AccessRecord(Record):
     """An access of staff to a user's data. Never updated or deleted."""
 
     kind = models.CharField(_("kind"), max_length=20, choices=AccessKind)
@@ -114,9 +98,6 @@ class AccessRecord(models.Model):
         )
         triggers = [*ACCESS_TRIGGERS, *append_only()]
 
-    def __str__(self) -> str:
-        return f"{self.kind} {self.pk}"
-
     @staticmethod
     def last_opening(user: User, *, by: Staff, since: datetime) -> datetime | None:
         """When this person last opened a page with the user's risk flags; None where that was not since then."""
@@ -143,16 +124,10 @@ def live(rows: QuerySet[Row]) -> QuerySet[Row]:
 
 def in_mode(rows: QuerySet[Row], mode: Mode) -> QuerySet[Row]:
     """The rows of the users of live partners, or of sandbox partners. rows: users, or what belongs to users."""
-    return rows.filter(_condition(rows.model, mode))
-
-
-def _condition(model: type[Model], mode: Mode) -> Q:
     is_sandbox = mode == Mode.SANDBOX
-    if issubclass(model, Claim):
-        return Q(user__is_sandbox=is_sandbox)
-    if issubclass(model, AccessRecord):
+    if rows.model is AccessRecord and not is_sandbox:
         # An exported list is no user's, and stays in the log whatever it held.
-        return Q(user__is_sandbox=True) if is_sandbox else Q(user__isnull=True) | Q(user__is_sandbox=False)
-    if issubclass(model, Partner):
-        return Q(mode=mode)
-    return Q(is_sandbox=is_sandbox)
+        return rows.filter(Q(user__isnull=True) | Q(user__is_sandbox=False))
+    if rows.model in {AccessRecord, Claim}:
+        return rows.filter(user__is_sandbox=is_sandbox)
+    return rows.filter(mode=mode) if rows.model is Partner else rows.filter(is_sandbox=is_sandbox)

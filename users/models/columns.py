@@ -49,8 +49,7 @@ FIELD_NAMES = {column: camel_case(column) for column in PROFILE_COLUMNS}
 class FoldedName(NamedTuple):
     """The columns that are made of the name (users/profile/names.py).
 
-    name_key: the same for names that fold alike, first and last name exchanged too. name_words: the words by which it
-    is found, with blanks between them; the column is a tsvector.
+    name_key: the same for names that fold alike. name_words: by which it is found, with blanks between; a tsvector.
     """
 
     name_key: str

@@ -1,7 +1,6 @@
-"""The file of a user: what compliance keeps on a person besides its decisions (docs/operations.md).
+"""The file of a user: what compliance keeps on a person besides its decisions (docs/operations.md), in one table.
 
-One table of all kinds, whose rows never change. An entry may end another of its kind: it resolves a possible match, or
-is the outcome of a request. What the kinds hold: users/file.
+Its rows never change. One may end another of its kind: it resolves a match, or is the outcome of a request.
 """
 
 import uuid
@@ -14,7 +13,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from core.audit import entry_trigger, register
-from core.database.schema import context_shape, json_text, shape, wire_time
+from core.database.schema import Record, context_shape, json_text, shape, wire_time
 from core.database.triggers import append_only, json_object, refuse, trigger
 from staff.models import Staff
 from users.models.triggers import by_active_staff, staff_entry
@@ -98,7 +97,7 @@ ENTRY_TRIGGERS = [
 ]
 
 
-class FileEntry(models.Model):
+class FileEntry(Record):
     """An entry in the file of a user. Triggers set the mode, the times, the context, and whether it is open."""
 
     id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4, editable=False)
@@ -160,9 +159,6 @@ class FileEntry(models.Model):
         )
         triggers = ENTRY_TRIGGERS
 
-    def __str__(self) -> str:
-        return f"{self.kind} {self.pk}"
-
     @property
     def author(self) -> str:
         """Who wrote it: the account's name, the operator of a command, or the partner's slug."""
@@ -170,19 +166,17 @@ class FileEntry(models.Model):
         return self.by.get_username() if self.by else context.get("operator") or context.get("partner") or ""
 
 
-class IdentityRule(models.Model):
-    """Whether a user becomes active only with a record of how its identity was verified. The owner writes it.
+class IdentityRule(Record):
+    """Whether a user becomes active only with a record of its identity; the newest row counts. The owner writes it.
 
-    The newest row counts; without one there is no rule. time_zone: COMPLIANCE_TIME_ZONE, in which a document ends.
+    time_zone: COMPLIANCE_TIME_ZONE, in which a document ends.
     """
 
-    is_on = models.BooleanField(_("on"))
-    time_zone = models.CharField(_("time zone"), max_length=100)
-    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+    is_on = models.BooleanField()
+    time_zone = models.CharField(max_length=100)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
-        verbose_name = _("identity rule")
-        verbose_name_plural = _("identity rules")
         default_permissions = ()
         triggers = [
             entry_trigger(
@@ -192,6 +186,3 @@ class IdentityRule(models.Model):
             ),
             *append_only(),
         ]
-
-    def __str__(self) -> str:
-        return "on" if self.is_on else "off"

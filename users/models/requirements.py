@@ -1,8 +1,7 @@
 """What compliance needs from a partner about a user: contract, section 13.
 
-A requirement, the partner's responses and the end are rows that never change: the state is what they say. Each write
-locks the user first; triggers bring the user's columns up to date (users/models/user.py). An event tells the partner
-that compliance opened or closed requirements: one for each statement and user, also where a decision closes several.
+The partner's responses and the end are rows that never change. Triggers bring the user's columns up to date, and write
+one event for each statement and user, also where a decision closes several.
 """
 
 import uuid
@@ -17,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from core.database.schema import context_shape
+from core.database.schema import Record, context_shape
 from core.database.triggers import append_only, trigger
 from events.models import EventType, outbox_entry
 from staff.models import Staff
@@ -130,30 +129,28 @@ class RequirementQuerySet(models.QuerySet["Requirement"]):
         return self.annotate(state=state)
 
 
-class Requirement(models.Model):
+class Requirement(Record):
     """What compliance asked a partner for. Triggers set the partner, the mode, the times and the profile event."""
 
-    id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4, editable=False)
-    user = models.ForeignKey(User, models.PROTECT, verbose_name=_("user"), related_name="requirements", db_index=False)
-    code = models.CharField(_("code"), max_length=30, choices=RequirementCode)
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, models.PROTECT, related_name="requirements", db_index=False)
+    code = models.CharField(max_length=30, choices=RequirementCode)
     # Columns of the profile, which an update of them all answers.
-    fields = ArrayField(models.CharField(max_length=30), verbose_name=_("fields"), default=list, blank=True)
+    fields = ArrayField(models.CharField(max_length=30), default=list, blank=True)
     # The partner reads it; it is in English.
-    message = models.CharField(_("message"), max_length=MESSAGE_LENGTH, blank=True, db_default="")
-    due_in_days = models.PositiveSmallIntegerField(_("days to answer"))
-    due_at = models.DateTimeField(_("due"), db_default=Now(), editable=False)
-    by = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("by"), related_name="+", db_index=False)
+    message = models.CharField(max_length=MESSAGE_LENGTH, blank=True, db_default="")
+    due_in_days = models.PositiveSmallIntegerField()
+    due_at = models.DateTimeField(db_default=Now(), editable=False)
+    by = models.ForeignKey(Staff, models.PROTECT, related_name="+", db_index=False)
     # The profile as it was: the user's newest UserEvent.
     profile_event = models.BigIntegerField(null=True, editable=False)
-    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
     # When its closure was recorded, by a trigger: the few that are not closed have an index of their own.
-    closed_at = models.DateTimeField(_("closed at"), null=True, editable=False)
+    closed_at = models.DateTimeField(null=True, editable=False)
 
     objects = RequirementQuerySet.as_manager()
 
     class Meta:
-        verbose_name = _("requirement")
-        verbose_name_plural = _("requirements")
         default_permissions = ("view",)
         indexes = (
             models.Index(fields=("user", "created_at", "id"), name="requirement_of_user"),
@@ -170,62 +167,42 @@ class Requirement(models.Model):
         )
         triggers = [by_active_staff("by_id"), *REQUIREMENT_TRIGGERS]
 
-    def __str__(self) -> str:
-        return f"{self.code} {self.pk}"
-
     @property
     def days_left(self) -> int:
         """Whole days to answer: 0 on the last one, negative once it has passed."""
         return (self.due_at - timezone.now()).days
 
 
-class RequirementResponse(models.Model):
+class RequirementResponse(Record):
     """A partner's answer: a note, or without one an update that has every field. Triggers set the rest."""
 
-    requirement = models.ForeignKey(
-        Requirement, models.PROTECT, verbose_name=_("requirement"), related_name="responses", db_index=False
-    )
-    note = models.CharField(_("note"), max_length=RESPONSE_LENGTH, blank=True, db_default="")
+    requirement = models.ForeignKey(Requirement, models.PROTECT, related_name="responses", db_index=False)
+    note = models.CharField(max_length=RESPONSE_LENGTH, blank=True, db_default="")
     # Who sent it, as in the profile's history; and the profile as it was then.
-    context = models.JSONField(_("context"), null=True, editable=False)
+    context = models.JSONField(null=True, editable=False)
     profile_event = models.BigIntegerField(null=True, editable=False)
-    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
-        verbose_name = _("response of the partner")
-        verbose_name_plural = _("responses of the partner")
         default_permissions = ("view",)
         indexes = (models.Index(fields=("requirement", "id"), name="response_to_requirement"),)
         constraints = (context_shape("context", name="response_context_readable"),)
         triggers = [*RESPONSE_TRIGGERS, *append_only()]
 
-    def __str__(self) -> str:
-        # Nothing personal.
-        return f"{self.requirement_id} {self.pk}"
 
-
-class RequirementClosure(models.Model):
+class RequirementClosure(Record):
     """The end of a requirement: by a person, or by a decision that closes it."""
 
-    requirement = models.OneToOneField(
-        Requirement, models.PROTECT, primary_key=True, verbose_name=_("requirement"), related_name="closure"
-    )
-    by = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("by"), related_name="+", db_index=False)
-    note = models.CharField(_("note"), max_length=CLOSURE_NOTE_LENGTH, blank=True, db_default="")
-    decision = models.ForeignKey(
-        StatusChange, models.PROTECT, verbose_name=_("decision"), related_name="+", db_index=False, null=True
-    )
-    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+    requirement = models.OneToOneField(Requirement, models.PROTECT, primary_key=True, related_name="closure")
+    by = models.ForeignKey(Staff, models.PROTECT, related_name="+", db_index=False)
+    note = models.CharField(max_length=CLOSURE_NOTE_LENGTH, blank=True, db_default="")
+    decision = models.ForeignKey(StatusChange, models.PROTECT, related_name="+", db_index=False, null=True)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
-        verbose_name = _("closed requirement")
-        verbose_name_plural = _("closed requirements")
         default_permissions = ("view",)
         indexes = (
             # The foreign key is looked up when a user is erased.
             models.Index(fields=("decision",), condition=Q(decision__isnull=False), name="closure_of_decision"),
         )
         triggers = [by_active_staff("by_id"), *CLOSURE_TRIGGERS, *append_only()]
-
-    def __str__(self) -> str:
-        return str(self.requirement_id)

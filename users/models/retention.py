@@ -1,8 +1,6 @@
 """How the records of a user end: holds, proposed erasures, and what is left (docs/operations.md, "Records").
 
-Triggers hold it, whatever code writes. A row of Erasure, which the owner inserts, erases its user
-(transactions/sql/erase.sql); it is refused before the clock has run out (users/sql/users_due_at.sql), under a hold, and
-without an approved proposal that names the user.
+A row of Erasure, which the owner inserts, erases its user (transactions/sql/erase.sql), or triggers refuse it.
 """
 
 import uuid
@@ -17,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from core.audit import entry_trigger, insert_entry, register
-from core.database.schema import wire_time
+from core.database.schema import Record, wire_time
 from core.database.triggers import append_only, json_object, stamped, trigger
 from events.models import EventType, outbox_entry
 from partners.models import Partner
@@ -48,18 +46,16 @@ _HOLD_OF_RELEASE = "(SELECT user_id FROM users_hold WHERE id = NEW.hold_id)"
 _PARTNER = "(SELECT slug FROM partners_partner WHERE id = NEW.partner_id)"
 
 
-class Hold(models.Model):
+class Hold(Record):
     """What keeps a user's records whatever the clock says, until another person releases it. Never updated."""
 
-    id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4, editable=False)
-    user = models.ForeignKey(User, models.PROTECT, verbose_name=_("user"), related_name="holds", db_index=False)
-    by = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("by"), related_name="+", db_index=False)
-    reason = models.CharField(_("reason"), max_length=REASON_LENGTH)
-    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, models.PROTECT, related_name="holds", db_index=False)
+    by = models.ForeignKey(Staff, models.PROTECT, related_name="+", db_index=False)
+    reason = models.CharField(max_length=REASON_LENGTH)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
-        verbose_name = _("hold")
-        verbose_name_plural = _("holds")
         default_permissions = ("view",)
         indexes = (models.Index(fields=("user", "created_at"), name="hold_of_user"),)
         constraints = (models.CheckConstraint(condition=Q(reason__regex=r"\S"), name="hold_reason_given"),)
@@ -70,21 +66,16 @@ class Hold(models.Model):
             *append_only(),
         ]
 
-    def __str__(self) -> str:
-        return str(self.id)
 
-
-class HoldRelease(models.Model):
+class HoldRelease(Record):
     """The end of a hold, by another person than the one who placed it. Never updated."""
 
-    hold = models.OneToOneField(Hold, models.PROTECT, primary_key=True, verbose_name=_("hold"), related_name="release")
-    by = models.ForeignKey(Staff, models.PROTECT, verbose_name=_("by"), related_name="+", db_index=False)
-    reason = models.CharField(_("reason"), max_length=REASON_LENGTH)
-    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+    hold = models.OneToOneField(Hold, models.PROTECT, primary_key=True, related_name="release")
+    by = models.ForeignKey(Staff, models.PROTECT, related_name="+", db_index=False)
+    reason = models.CharField(max_length=REASON_LENGTH)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
 
     class Meta:
-        verbose_name = _("released hold")
-        verbose_name_plural = _("released holds")
         default_permissions = ("view",)
         constraints = (models.CheckConstraint(condition=Q(reason__regex=r"\S"), name="release_reason_given"),)
         triggers = [
@@ -98,9 +89,6 @@ class HoldRelease(models.Model):
             ),
             *append_only(),
         ]
-
-    def __str__(self) -> str:
-        return str(self.hold_id)
 
 
 class ErasureProposalQuerySet(models.QuerySet["ErasureProposal"]):
@@ -123,19 +111,16 @@ class ErasureProposal(TwoPersonProposal):
     """What the first proposes: that users are erased. The erasure of the first of them blanks what people wrote."""
 
     # Null where the users are those of several partners.
-    partner = models.ForeignKey(
-        Partner, models.PROTECT, verbose_name=_("partner"), related_name="+", null=True, db_index=False
-    )
-    users = models.PositiveIntegerField(_("users"))
-    reason = models.CharField(_("reason"), max_length=NOTE_LENGTH, blank=True)
+    partner = models.ForeignKey(Partner, models.PROTECT, related_name="+", null=True, db_index=False)
+    users = models.PositiveIntegerField()
+    reason = models.CharField(max_length=NOTE_LENGTH, blank=True)
     # Who within 30 days made, re-roled or reset both people.
-    common_maker = models.TextField(_("common maker"), blank=True, db_default="", editable=False)
+    common_maker = models.TextField(blank=True, db_default="", editable=False)
 
     objects = ErasureProposalQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("proposed erasure")
-        verbose_name_plural = _("proposed erasures")
         default_permissions = ("view",)
         indexes = (models.Index(fields=("created_at", "id"), name="erasure_proposal_by_time"),)
         constraints = (
@@ -182,28 +167,21 @@ class ProposedErasureQuerySet(models.QuerySet["ProposedErasure"]):
         return self.filter(database_function("users_erasure_in_force", *columns))
 
 
-class ProposedErasure(models.Model):
+class ProposedErasure(Record):
     """A user whose erasure is proposed, until it is erased. Never updated."""
 
-    proposal = models.ForeignKey(
-        ErasureProposal, models.PROTECT, verbose_name=_("proposed erasure"), related_name="rows", db_index=False
-    )
-    user = models.ForeignKey(User, models.PROTECT, verbose_name=_("user"), related_name="+")
+    proposal = models.ForeignKey(ErasureProposal, models.PROTECT, related_name="rows", db_index=False)
+    user = models.ForeignKey(User, models.PROTECT, related_name="+")
 
     objects = ProposedErasureQuerySet.as_manager()
 
     class Meta:
-        verbose_name = _("user of a proposed erasure")
-        verbose_name_plural = _("users of proposed erasures")
         default_permissions = ()
         constraints = (models.UniqueConstraint(fields=("proposal", "user"), name="proposed_erasure_once"),)
         triggers = [
             trigger("at_once", "after insert", function="users_erasure_names_at_once", rows="inserted"),
             *append_only(),
         ]
-
-    def __str__(self) -> str:
-        return str(self.user_id)
 
 
 _EVENT = outbox_entry(EventType.USER_ERASED, source="(SELECT erased.*) AS u")
@@ -218,36 +196,25 @@ _ENTRY = insert_entry(
 )
 
 
-class Erasure(models.Model):
+class Erasure(Record):
     """What is left of a user: its insert by the owner erases the user, or is refused (transactions/sql/erase.sql).
 
-    Triggers set all but the user and the years: the partner, the proposal, its two people, the times and `rows`: how
-    many there were of each table.
+    Triggers set all but the user and the years. rows: how many there were of each table.
     """
 
     # This is the id of a User that no longer exists.
-    user_id = models.UUIDField("userId", primary_key=True)
-    partner = models.ForeignKey(
-        Partner, models.PROTECT, verbose_name=_("partner"), related_name="+", null=True, editable=False
-    )
-    proposal = models.ForeignKey(
-        ErasureProposal, models.PROTECT, verbose_name=_("proposed erasure"), related_name="erased", editable=False
-    )
-    proposed_by = models.ForeignKey(
-        Staff, models.PROTECT, verbose_name=_("proposed by"), related_name="+", db_index=False, editable=False
-    )
-    approved_by = models.ForeignKey(
-        Staff, models.PROTECT, verbose_name=_("approved by"), related_name="+", db_index=False, editable=False
-    )
+    user_id = models.UUIDField(primary_key=True)
+    partner = models.ForeignKey(Partner, models.PROTECT, related_name="+", null=True, editable=False)
+    proposal = models.ForeignKey(ErasureProposal, models.PROTECT, related_name="erased", editable=False)
+    proposed_by = models.ForeignKey(Staff, models.PROTECT, related_name="+", db_index=False, editable=False)
+    approved_by = models.ForeignKey(Staff, models.PROTECT, related_name="+", db_index=False, editable=False)
     # RETENTION_YEARS, as it was.
-    years = models.PositiveSmallIntegerField(_("years kept"))
-    due_at = models.DateTimeField(_("due since"), null=True, editable=False)
-    erased_at = models.DateTimeField(_("erased at"), db_default=Now(), editable=False)
-    rows = models.JSONField(_("rows"), db_default=models.Value({}, models.JSONField()), editable=False)
+    years = models.PositiveSmallIntegerField()
+    due_at = models.DateTimeField(null=True, editable=False)
+    erased_at = models.DateTimeField(db_default=Now(), editable=False)
+    rows = models.JSONField(db_default=models.Value({}, models.JSONField()), editable=False)
 
     class Meta:
-        verbose_name = _("erased user")
-        verbose_name_plural = _("erased users")
         default_permissions = ("view",)
         constraints = (models.CheckConstraint(condition=Q(years__gte=LEAST_YEARS), name="erasure_years_of_the_law"),)
         indexes = (
@@ -276,6 +243,3 @@ class Erasure(models.Model):
             trigger("counted_once", "before update", function="users_erasure_counted_once"),
             *append_only(pgtrigger.Delete),
         ]
-
-    def __str__(self) -> str:
-        return str(self.user_id)

@@ -1,9 +1,7 @@
 """The statuses of a user, the allowed moves, and what a partner may be told of them: contract, sections 8 and 13.
 
-The reason of a status is made of the code of the decision, which staff see. A code that tells of a suspicion has the
-reason of innocent ones of the same move: a partner must not learn of it (Proceeds of Crime (Money Laundering) and
-Terrorist Financing Act, section 8). It is computed when it is read, so that a change of the table changes no decision.
-Here and not beside the codes of users/decisions/reasons.py, because the trigger that writes events is made from it.
+A reason is made of the decision's code when it is read. A code that tells of a suspicion has that of innocent ones
+(Proceeds of Crime (Money Laundering) and Terrorist Financing Act, section 8). The trigger of events is made from it.
 """
 
 from collections.abc import Mapping

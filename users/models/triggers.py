@@ -1,8 +1,4 @@
-"""Triggers on users: contract, section 8.
-
-A status moves only by a row in StatusChange: its insert checks the move against the present status and updates the
-user; an update of the status without such a row is refused.
-"""
+"""Triggers on users: a status moves only by a row in StatusChange, whose insert checks the move (contract, 8)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -110,18 +106,9 @@ def username(column: str) -> str:
 
 
 def staff_entry(
-    action: str,
-    label: Any,
-    detail: Mapping[str, str],
-    *,
-    user: str = "NEW.user_id",
-    by: str = "by_id",
-    **options: Any,
+    action: str, label: Any, detail: Mapping[str, str], *, user: str = "NEW.user_id", by: str = "by_id", **options: Any
 ) -> PermanentTrigger:
-    """The trigger that adds a line of what an account did about a user.
-
-    detail: SQL by name. user: SQL of the user's id. by: the account's column. options: see entry_trigger.
-    """
+    """The trigger that adds a line of what an account did about a user. detail: SQL by name; by: the column."""
     given: Any = {"object": f"{user}::text", **options}
     entry = {"detail": json_object(detail), "actor": username(by), "further": names_of_user(user), **given}
     return entry_trigger(f"'{register(action, label)}'", **entry)

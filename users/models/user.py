@@ -14,7 +14,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from core.database.schema import context_shape, json_text, newest_of_each_mode, wire_time
+from core.database.schema import Record, context_shape, json_text, newest_of_each_mode, wire_time
 from core.database.triggers import InsertEvent, UpdateEvent, append_only
 from core.json_rules import has_visible_character
 from partners.models import Partner
@@ -44,7 +44,7 @@ def _full_name(row: Any, user_id: uuid.UUID) -> str:
     return next(filter(has_visible_character, names), str(user_id))
 
 
-class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory makes UserEvent's at run time
+class User(Record):  # type: ignore[django-manager-missing]  # pghistory makes UserEvent's at run time
     """A person registered by a partner: contract, section 2."""
 
     id = models.UUIDField(_("id"), primary_key=True, default=uuid.uuid4, editable=False)
@@ -162,10 +162,6 @@ class User(models.Model):  # type: ignore[django-manager-missing]  # pghistory m
             ("export_user", gettext_noop("Can export users")),
         )
         triggers = USER_TRIGGERS
-
-    def __str__(self) -> str:
-        # The admin's page titles have it: nothing personal.
-        return str(self.id)
 
     @property
     def full_name(self) -> str:

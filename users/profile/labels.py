@@ -9,7 +9,6 @@ from django.utils.formats import date_format, get_format
 from django.utils.text import capfirst
 from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from users.models import Status, User
 from users.models.columns import GROUPS
@@ -22,31 +21,6 @@ LABELS: Mapping[str, Any] = {
     for column in ("external_id", *READING_ORDER, "status")
 }
 NOTHING = "–"
-# Those of Canada have French names, which the library does not know.
-_PROVINCES = {
-    "BC": gettext_lazy("British Columbia"),
-    "NB": gettext_lazy("New Brunswick"),
-    "NL": gettext_lazy("Newfoundland and Labrador"),
-    "NS": gettext_lazy("Nova Scotia"),
-    "NT": gettext_lazy("Northwest Territories"),
-    "PE": gettext_lazy("Prince Edward Island"),
-    "QC": gettext_lazy("Quebec"),
-}
-# The zones of Canada, which have names of their own in French; others keep theirs.
-_ZONES = {
-    "NST": pgettext_lazy("time zone", "NST"),
-    "NDT": pgettext_lazy("time zone", "NDT"),
-    "AST": pgettext_lazy("time zone", "AST"),
-    "ADT": pgettext_lazy("time zone", "ADT"),
-    "EST": pgettext_lazy("time zone", "EST"),
-    "EDT": pgettext_lazy("time zone", "EDT"),
-    "CST": pgettext_lazy("time zone", "CST"),
-    "CDT": pgettext_lazy("time zone", "CDT"),
-    "MST": pgettext_lazy("time zone", "MST"),
-    "MDT": pgettext_lazy("time zone", "MDT"),
-    "PST": pgettext_lazy("time zone", "PST"),
-    "PDT": pgettext_lazy("time zone", "PDT"),
-}
 
 
 def display_value(column: str, value: Any) -> str:
@@ -66,17 +40,14 @@ def display_value(column: str, value: Any) -> str:
 
 
 def display_moment(value: datetime, *, seconds: bool = False) -> str:
-    """A date and time in the current time zone, with the zone's name in the reader's language."""
-    local, style = localtime(value), get_format("DATETIME_FORMAT").removesuffix(" T")
-    zone = date_format(local, "T")
-    shown = date_format(local, style.replace("H:i", "H:i:s") if seconds else style)
-    return f"{shown} {_ZONES.get(zone, zone)}"
+    """A date and time in the current time zone, with the zone's name."""
+    style = get_format("DATETIME_FORMAT")
+    return date_format(localtime(value), style.replace("H:i", "H:i:s") if seconds else style)
 
 
 def display_province(country: str, stored: str) -> str:
     """A stored province: its name, where that is known, and its code."""
-    name = str(_PROVINCES.get(stored, "")) if country == "CA" else ""
-    name = name or subdivision_name(country, stored)
+    name = subdivision_name(country, stored)
     return f"{name} ({stored})" if name else display_value("province", stored)
 
 

@@ -15,7 +15,7 @@ from partners.models import Mode, Partner
 from tests import factories
 from tests.support.staff import client_as, client_of, words
 from users.file import entries
-from users.file.entries import KINDS
+from users.file.kinds import KINDS
 from users.models import AccessKind, AccessRecord, FileEntry, FileKind, Status, User
 from users.profile.field_rules import today
 

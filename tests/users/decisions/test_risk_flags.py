@@ -210,27 +210,8 @@ def test_others_are_found_by_an_index(db: None) -> None:
 )
 def test_the_18th_birthday(born: date, adult: date) -> None:
     assert field_rules.adult_on(born) == adult
-    assert field_rules.latest_birth_of_adults(adult - timedelta(days=1)) < born
-    assert field_rules.latest_birth_of_adults(adult) >= born
     assert field_rules.age_in_years(born, on=adult) == 18
     assert field_rules.age_in_years(born, on=adult - timedelta(days=1)) == 17
-
-
-@pytest.mark.parametrize(("days", "expected"), [(0, True), (29, True), (30, False), (-1, False)])
-def test_just_adult_is_a_month_where_compliance_is(
-    days: int, make: Make, monkeypatch: pytest.MonkeyPatch, *, expected: bool
-) -> None:
-    user = make()
-    User.objects.filter(pk=user.pk).update(date_of_birth=date(2008, 3, 10))
-    monkeypatch.setattr(field_rules, "today", lambda: date(2026, 3, 10) + timedelta(days=days))
-    assert ("justAdult" in risk_flag_codes([user])[user.pk]) is expected
-
-
-def test_just_adult_names_the_birthday(make: Make) -> None:
-    today = field_rules.today()
-    user = make(dateOfBirth=date(today.year - 18, today.month, min(today.day, 28)).isoformat())
-    assert codes(user) == {"justAdult"}
-    assert str(today.year) in only(user, "justAdult").why
 
 
 # What the partner says

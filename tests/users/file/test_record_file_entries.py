@@ -15,7 +15,7 @@ from tests import factories
 from tests.support.commands import outcome, run
 from tests.support.plans import UNORDERED, planning_without
 from transactions.management.commands.record_file_entries import Command
-from users.file import entries
+from users.file import entries, kinds
 from users.models import FileEntry, User
 from users.profile import field_rules
 
@@ -58,7 +58,7 @@ def open_matches() -> list[str]:
 
 
 def resolve(reference: str) -> None:
-    entry = entries.open_entries(entries.SCREENING).get(fields__reference=reference)
+    entry = entries.open_entries(kinds.SCREENING).get(fields__reference=reference)
     data = {"resolution": "falsePositive", "note": "Another birth date."}
     entries.end(entry_id=entry.pk, data=data, by=factories.StaffFactory.create())
 
@@ -204,7 +204,7 @@ def test_two_ratings_of_one_batch_leave_the_later_one_open(record: Any) -> None:
     assert still.fields["rating"] == "high"
 
 
-@pytest.mark.parametrize("kind", [entries.SCREENING, entries.RISK_RATING, entries.PERSON_REQUEST])
+@pytest.mark.parametrize("kind", [kinds.SCREENING, kinds.RISK_RATING, kinds.PERSON_REQUEST])
 def test_a_list_is_in_the_order_of_its_index(kind: Any, db: None) -> None:
     sql, parameters = entries.open_entries(kind)[:100].query.sql_with_params()
     with planning_without(*UNORDERED) as cursor:

@@ -218,7 +218,7 @@ def test_where_a_code_and_a_key_name_different_provinces_the_code_wins(monkeypat
         "ON": "ON",
         "QC": "QC",
     }
-    assert [rules.province_key(code) for code in ("BB", "QC", "ON")] == ["AA", "CC", None]
+    assert [rules.provinces[code].key for code in ("bb", "qc", "on")] == ["AA", "CC", ""]
 
 
 def tables(country: str) -> Iterator[dict[str, list[str]]]:

@@ -64,10 +64,6 @@ UNLIKE = [
     ("عَلِيّ حَسَن", "عُلِيّ حَسَن"),
     ("ガク タ", "カク タ"),
     ("李 小明", "李 小红"),
-    # Letters that the search takes for one.
-    ("علي كريم", "علی کریم"),
-    ("斉藤 一", "齋藤 一"),
-    ("タナカ ケン", "たなか けん"),
     # Names of punctuation and symbols alone.
     ("? !", "! !"),
     ("😀 X", "😡 X"),

@@ -12,8 +12,8 @@ from partners.api.errors import field_errors
 from partners.api.request import JsonObject
 from transactions.imports import UNKNOWN_USER, parse_line, slug, values_of
 from transactions.management import FILE, REJECTS, LinesCommand
-from users.file.entries import KINDS, lock_users, new_entry, record_changes
-from users.file.kinds import Kind
+from users.file.entries import lock_users, new_entry, record_changes
+from users.file.kinds import KINDS, Kind
 from users.profile.field_rules import external_id
 
 # Users wait meanwhile, so batches are short.

@@ -8,11 +8,9 @@ class Command(ServiceCommand):
     help = "Lists which moves of a user's status take two people."
 
     def perform(self) -> Outcome:
-        in_force, rules = rules_in_force(), list[dict[str, object]]()
+        rules = []
         for start, end in RULED_MOVES:
-            found = [rule for rule in in_force if (rule.from_status, rule.to_status) == (start, end)]
-            move = {"from": start.value, "to": end.value}
-            rules += [{**move, "condition": rule.condition, "since": rule.created_at} for rule in found]
-            if not found:
-                rules.append({**move, "condition": Condition.NEVER.value, "since": None})
+            found = rules_in_force().filter(from_status=start, to_status=end).values_list("condition", "created_at")
+            for condition, since in found or [(Condition.NEVER.value, None)]:
+                rules.append({"from": start.value, "to": end.value, "condition": condition, "since": since})
         return listing("rules", rules)

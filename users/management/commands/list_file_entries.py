@@ -2,7 +2,8 @@ from core.management.arguments import Argument, number
 from core.management.base import Outcome, ServiceCommand, listing
 from partners.management import find_partner
 from partners.models import Partner
-from users.file.entries import KINDS, PERSON_REQUEST, RISK_RATING, SCREENING, open_entries
+from users.file.entries import open_entries
+from users.file.kinds import KINDS, PERSON_REQUEST, RISK_RATING, SCREENING
 
 LISTED = [kind.code.value for kind in (SCREENING, RISK_RATING, PERSON_REQUEST)]
 

@@ -1,29 +1,46 @@
-"""What the newest record of an identity may lack: risk flags, and the rule that a user becomes active with one.
+"""Risk flags of what is in the file of a user; what an identity lacks says users/sql/users_identity_gap.sql."""
 
-Each is by the same functions (users/sql/users_identity_gap.sql).
-"""
-
-import json
-from collections.abc import Mapping
-from typing import ClassVar
+from datetime import datetime
+from typing import ClassVar, Self
 
 from django.conf import settings
 from django.core.checks import Warning as DjangoWarning
-from django.db import models, transaction
-from django.db.models import Q, Value
+from django.db import models
+from django.db.models import Exists, OuterRef, Q, Value
 from django.db.models.lookups import Exact
 from django.utils.functional import classproperty
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from core.database import statements
-from core.database.base import SET_CONTEXT
-from core.database.pipeline import Query
 from partners.checks import Found, installation_check
 from users.decisions import risk_flags
-from users.decisions.risk_flags import RiskFlag
-from users.models import IdentityRule
+from users.decisions.risk_flags import RiskFlag, Weight
+from users.models import FileEntry, FileKind, IdentityRule, User
 from users.models.approvals import database_function
 from users.profile import field_rules
+from users.profile.labels import display_moment
+
+
+class UnresolvedMatch(RiskFlag):
+    """A possible match that no person has resolved."""
+
+    code, weight, is_indexed, needs_note = "unresolvedMatch", Weight.GRAVE, True, True
+    # It says what the file has, which few see.
+    shows_identity = True
+    title = _("Possible match not resolved")
+    meaning = _("Screening found a possible match that nobody has resolved.")
+    matches = FileEntry.objects.filter(kind=FileKind.SCREENING, is_open=True)
+    condition = Q(Exists(matches.filter(user=OuterRef("pk"))))
+
+    @classmethod
+    def of(cls, user: User) -> Self | None:
+        oldest = cls.matches.filter(user=user).order_by("created_at").first()
+        return cls({"list": oldest.fields["list"], "at": oldest.created_at.isoformat()}) if oldest else None
+
+    @property
+    def why(self) -> str:
+        at = display_moment(datetime.fromisoformat(self.data["at"]))
+        return gettext("%(list)s, found on %(at)s.") % {"list": self.data["list"], "at": at}
 
 
 class VerifiedBeforeChange(RiskFlag):
@@ -47,17 +64,7 @@ class DocumentExpired(VerifiedBeforeChange):
     meaning = _("The document by which the identity was verified has expired.")
 
 
-risk_flags.register(VerifiedBeforeChange, DocumentExpired)
-
-
-def set_rule(*, is_on: bool, using: str, context: Mapping[str, str]) -> None:
-    """Set whether a user becomes active only with a record that lacks nothing (contract, section 15).
-
-    using: the alias of the owner's connection. context: who does it (core/database/statements.py).
-    """
-    with transaction.atomic(using=using):
-        statements.fetch(Query(f"SELECT {SET_CONTEXT}", (json.dumps(dict(context)),)), using)
-        IdentityRule.objects.using(using).create(is_on=is_on, time_zone=settings.COMPLIANCE_TIME_ZONE)
+risk_flags.register(UnresolvedMatch, VerifiedBeforeChange, DocumentExpired)
 
 
 @installation_check
