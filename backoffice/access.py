@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 
 from django.core.exceptions import PermissionDenied
-from django.db import transaction
 from django.http import HttpRequest
 
 from staff.models import Staff
-from users.models import AccessKind, AccessRecord, Page, User
+from users.models import AccessKind, AccessRecord, User
 
 VIEW_CASES = "users.view_user"
 # Who reads the access log sees what all who decide did without opening cases, others only what they did themselves.
@@ -39,14 +38,3 @@ def record_exports(request: HttpRequest, users: Sequence[User], *, detail: str) 
     """Add an entry for each user of one export, in one statement."""
     entry = {"kind": AccessKind.EXPORTED, "staff": staff_of(request), "request_id": request_id_of(request)}
     return AccessRecord.objects.bulk_create([AccessRecord(user=user, detail=detail, **entry) for user in users])
-
-
-def record_opening(request: HttpRequest, user: User) -> None:
-    """Record that somebody opens a case; the user is read again.
-
-    The user is locked until then: the page shows every change that is older than the record (AccessRecord.was_opened).
-    """
-    with transaction.atomic():
-        locked = User.objects.select_related("partner").select_for_update(no_key=True, of=("self",))
-        user.refresh_from_db(from_queryset=locked)
-        record_access(request, AccessKind.OPENED, user=user, detail=Page.CASE)

@@ -70,15 +70,16 @@ def _figures(may: Callable[[str], bool]) -> Iterator[dict[str, Any]]:
     """The figures of now of the lists that the reader may see."""
     now = timezone.now()
     is_late, is_overdue = Q(waiting_since__lte=limits(now)[1]), Q(requirements_due_at__lt=now)
-    for title, condition, url_name, query, asks_for_action in (
-        (_("Waiting for compliance"), TO_DECIDE, QUEUE, {}, False),
-        (_("Late"), TO_DECIDE & is_late, QUEUE, {"waiting": AgeState.LATE.value}, True),
-        (_("Waiting for the partner"), ASKED, ASKED_LIST, {}, False),
-        (_("Overdue answers"), ASKED & is_overdue, ASKED_LIST, {"due": OVERDUE}, True),
+    for title, condition, url_name, query in (
+        (_("Waiting for compliance"), TO_DECIDE, QUEUE, {}),
+        (_("Late"), TO_DECIDE & is_late, QUEUE, {"waiting": AgeState.LATE.value}),
+        (_("Waiting for the partner"), ASKED, ASKED_LIST, {}),
+        (_("Overdue answers"), ASKED & is_overdue, ASKED_LIST, {"due": OVERDUE}),
     ):
         count = bounded_count(live(User.objects.filter(condition)), MAX_USERS)
         text, url = count_text(count, MAX_USERS), reverse(url_name, query=query)
-        yield {"title": title, "text": text, "url": url, "is_bad": asks_for_action and count > 0}
+        # Those that are late or overdue ask for action.
+        yield {"title": title, "text": text, "url": url, "is_bad": bool(query) and count > 0}
     if may("users.view_proposal"):
         text, url = count_text(bounded_count(proposals.waiting())), reverse("admin:users_proposal_changelist")
         yield {"title": _("For a second person"), "text": text, "url": url}
@@ -98,11 +99,11 @@ def _decisions() -> Iterator[dict[str, Any]]:
 
     The share is of those about users who waited for compliance, since they began to; rounded down: 100 is all of them.
     """
-    first_days = timezone.localdate(), timezone.localdate() - timedelta(days=DAYS - 1)
-    periods = dict(zip((_("Today"), _("Last %(days)s days") % {"days": DAYS}), first_days, strict=True))
+    periods = {_("Today"): 1, _("Last %(days)s days") % {"days": DAYS}: DAYS}
     waited = Q(from_status=Status.PENDING_COMPLIANCE, waiting_since__isnull=False)
     in_time = waited & Q(waiting_since__gte=F("created_at") - timedelta(hours=settings.COMPLIANCE_TARGET_HOURS))
-    for title, first in periods.items():
+    for title, days in periods.items():
+        first = timezone.localdate() - timedelta(days=days - 1)
         midnight = datetime.combine(first, time(), timezone.get_current_timezone())
         counts = live(StatusChange.objects.filter(created_at__gte=midnight)).aggregate(
             total=Count("created_at"),
@@ -111,15 +112,9 @@ def _decisions() -> Iterator[dict[str, Any]]:
             **{outcome.value: Count("created_at", filter=Q(to_status=outcome)) for outcome in OUTCOMES},
         )
         url = reverse(DECISIONS, query={"since": first})
-        yield {
-            "title": title,
-            "total": intcomma(counts["total"]),
-            "url": url,
-            "outcomes": [
-                (labelled(label, intcomma(counts[outcome])), f"{url}&to_status__exact={outcome}")
-                for outcome, label in OUTCOMES.items()
-            ],
-            "share": _("%(number)s%%") % {"number": 100 * counts["in_time"] // counts["waited"]}
-            if counts["waited"]
-            else "–",
-        }
+        outcomes = [
+            (labelled(label, intcomma(counts[outcome])), f"{url}&to_status__exact={outcome}")
+            for outcome, label in OUTCOMES.items()
+        ]
+        share = 100 * counts["in_time"] // counts["waited"] if counts["waited"] else None
+        yield {"title": title, "total": counts["total"], "url": url, "outcomes": outcomes, "share": share}

@@ -158,17 +158,15 @@ def _proposals(act: Act) -> list[dict[str, Any]]:
 def _holds_page(act: Act) -> HttpResponse:
     """The holds, each with the form of its release, and the form of another."""
     found = Hold.objects.filter(user=act.row).select_related("by", "release__by").order_by("-created_at", "id")
-    name, holds = act.form.name if act.form else "", []
-    for one in found:
-        form_name = f"release-{one.pk}"
-        holds.append((one, act.form if name == form_name else _HoldForm(name=form_name)))
+    sent = {act.form.name: act.form} if act.form else {}
+    holds = [(one, sent.get(f"release-{one.pk}") or _HoldForm(name=f"release-{one.pk}")) for one in found]
     context = {
         **admin.site.each_context(act.request),
         "title": _("Holds of case %(id)s") % {"id": str(act.row.pk)[:8]},
         "case_user": act.row,
         "holds": holds,
         "is_held": any(not hasattr(one, "release") for one, _form in holds),
-        "form": act.form if name == "hold" else _HoldForm(name="hold"),
+        "form": sent.get("hold") or _HoldForm(name="hold"),
         "refusal": act.refusal,
     }
     return render(act.request, "backoffice/retention/holds.html", context, status=act.status)

@@ -7,14 +7,15 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import permission_required
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from backoffice.access import VIEW_CASES, record_opening, request_id_of, staff_of
-from backoffice.actions import Act, Action, say_taken, user_or_404
+from backoffice.access import VIEW_CASES, record_access, request_id_of, staff_of
+from backoffice.actions import Act, Action, say_taken
 from backoffice.case.forms import AddNoteForm, ApproveForm, DecisionForm, DeclineForm
 from backoffice.case.page import case_context
 from backoffice.case.requirements import AskForm, check_confirmed, close_form
@@ -22,7 +23,7 @@ from backoffice.lists.pages import QUEUE, url_for
 from core.refusals import RefusedError
 from users import claims, requirements
 from users.decisions import compliance, proposals
-from users.models import Proposal, Status, StatusChange, User
+from users.models import AccessKind, Page, Proposal, Status, StatusChange, User
 
 # How fresh the second factor of the second person is.
 APPROVAL_FRESH_SECONDS = 10 * 60
@@ -39,8 +40,11 @@ def case_page(
     request: HttpRequest, user_id: UUID, *, status: int = 200, refusal: object = None, **sent: Any
 ) -> HttpResponse:
     """The case, with what was sent, to show it again. sent, refusal: see case_context. Raises Http404."""
-    user = user_or_404(user_id)
-    record_opening(request, user)
+    users = User.objects.select_related("partner").select_for_update(no_key=True, of=("self",))
+    with transaction.atomic():
+        # Locked until it is recorded: the page shows every change that is older (AccessRecord.last_opening).
+        user = get_object_or_404(users, pk=user_id)
+        record_access(request, AccessKind.OPENED, user=user, detail=Page.CASE)
     context = case_context(request, user, refusal=refusal, **sent)
     return render(request, "backoffice/case/page.html", context, status=status)
 

@@ -16,7 +16,6 @@ from django.contrib.auth.decorators import permission_required
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -39,8 +38,6 @@ from users.profile.labels import display_value
 PERMISSION = "users.view_fileentry"
 # The page of a kind has the newest.
 MAX_ENTRIES = 50
-# The case has so many of a kind.
-MAX_ON_CASE = 5
 # So many choices are shown at once, more in a list.
 MAX_RADIOS = 3
 # What the rules say of fields together, in English for partners: `make messages` finds the texts here.
@@ -155,23 +152,13 @@ def _form_field(kind: Kind, name: str, field: Any) -> forms.Field:
 # What pages show
 
 
-def file_of(user: User, reader: Staff) -> list[dict[str, Any]]:
+def file_of(user: User, reader: Staff) -> list[tuple[Kind, list[dict[str, Any]]]]:
     """Each kind with the entries that count or need somebody, for the case; empty for who may not see them."""
     if not reader.has_perm(PERMISSION):
         return []
     found = FileEntry.objects.filter(Q(is_open=True) | Q(pk__in=entries.newest(user).values("pk")), user=user)
     shown = _shown(found.order_by("-is_open", "due_on", "-created_at"))
-    of_kind = {code: [one for one in shown if one["entry"].kind == code] for code in KINDS}
-    return [
-        {
-            "title": FileKind(code).label,
-            "icon": kind.icon,
-            "url": reverse("backoffice_file", args=(user.pk, code)),
-            "entries": of_kind[code][:MAX_ON_CASE],
-            "has_more": len(of_kind[code]) > MAX_ON_CASE,
-        }
-        for code, kind in KINDS.items()
-    ]
+    return [(kind, [one for one in shown if one["entry"].kind == code]) for code, kind in KINDS.items()]
 
 
 def _shown(rows: QuerySet[FileEntry]) -> list[dict[str, Any]]:
@@ -215,13 +202,11 @@ def _page(act: Act, *, revealed: dict[str, Any] | None = None) -> HttpResponse:
         for one in shown:
             if one["entry"].is_open:
                 one["form"] = sent if sent.ends == one["entry"] else EntryForm(kind=kind, ends=one["entry"])
-    title = FileKind(kind.code).label
     context = {
         **admin.site.each_context(act.request),
-        "title": _("%(kind)s · Case %(id)s") % {"kind": title, "id": str(act.row.pk)[:8]},
+        "title": _("%(kind)s · Case %(id)s") % {"kind": kind.code.label, "id": str(act.row.pk)[:8]},
         "case_user": act.row,
         "kind": kind,
-        "kind_title": title,
         "variants": [
             (value, kind.choices[kind.serializer.varies_by](value).label) for value in kind.serializer.variants
         ],

@@ -1,6 +1,6 @@
 """The forms and buttons of decisions. The rules are in users/decisions/compliance.py."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from users.decisions import compliance
 from users.decisions.reasons import REASONS, Reason, needs_note
 from users.models import Status, User
 from users.models.approvals import NOTE_LENGTH, REASON_LENGTH
+from users.models.statuses import TRANSITIONS
 
 _NOTE, _NOTE_REQUIRED = _("Note"), _("A note is required.")
 
@@ -103,27 +104,29 @@ _CLASSES = {Status.ACTIVE: "case-good", Status.REJECTED: "bo-danger", Status.CLO
 _SHORTCUTS = {Status.ACTIVE: "a", Status.REJECTED: "r"}
 
 
-def move_shown(
-    user: User, to_status: Status, *, takes_two: bool, asks_note: bool, refused: DecisionForm | None
-) -> dict[str, Any]:
-    """A move that the rules allow, as a button with its dialog. refused: a form to show again, if it is of this move.
+def moves(
+    user: User, *, two_person_moves: Collection[Status], proposed: str, needs_note: bool, sent: DecisionForm | None
+) -> Iterator[dict[str, Any]]:
+    """The moves that the rules allow, but the one that is proposed already: each as a button with its dialog.
 
-    takes_two: whether it takes two people. asks_note: see DecisionForm.
+    two_person_moves: that take two people. needs_note: whether an approval does. sent: a form to show again.
     """
     present = Status(user.status)
-    verb, consequence = _BUTTONS.get((present, to_status), _CLOSE)
-    if takes_two:
-        verb, consequence = _PROPOSALS[present, to_status], _SECOND_PERSON
-    return {
-        "to_status": to_status,
-        "verb": verb,
-        "consequence": consequence,
-        "css_class": _CLASSES.get(to_status, ""),
-        "shortcut": _SHORTCUTS.get(to_status, ""),
+    for to_status in [one for one in TRANSITIONS[present] if one != proposed]:
+        takes_two = to_status in two_person_moves
+        verb, consequence = _BUTTONS.get((present, to_status), _CLOSE)
+        if takes_two:
+            verb, consequence = _PROPOSALS[present, to_status], _SECOND_PERSON
         # A new form: the user's status, and with it the reasons, may have changed since.
-        "form": DecisionForm(
-            refused.data if refused else None, present=present, to_status=to_status, asks_note=asks_note
-        ),
-        # Why the button does nothing yet. A proposal may wait for the partner together with the case.
-        "blocking_reason": "" if takes_two else compliance.blocking_reason(user, to_status),
-    }
+        data = sent.data if sent and sent.to_status == to_status else None
+        asks_note = needs_note and to_status == Status.ACTIVE
+        yield {
+            "to_status": to_status,
+            "verb": verb,
+            "consequence": consequence,
+            "css_class": _CLASSES.get(to_status, ""),
+            "shortcut": _SHORTCUTS.get(to_status, ""),
+            "form": DecisionForm(data, present=present, to_status=to_status, asks_note=asks_note),
+            # Why the button does nothing yet. A proposal may wait for the partner together with the case.
+            "blocking_reason": "" if takes_two else compliance.blocking_reason(user, to_status),
+        }

@@ -1,7 +1,7 @@
 """The template context of the case page, from a bounded number of statements."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.contrib import admin
@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 
 from backoffice.access import staff_of
 from backoffice.case.file import file_of
-from backoffice.case.forms import AddNoteForm, ApproveForm, DecisionForm, DeclineForm, move_shown
-from backoffice.case.requirements import AskForm, ask_templates, confirmation, preview, requirements_of
+from backoffice.case.forms import AddNoteForm, ApproveForm, DeclineForm, moves
+from backoffice.case.requirements import TEMPLATES, AskForm, confirmation, preview, requirements_of
 from backoffice.case.timeline import MAX_SHOWN, MORE, SHOWN, timeline
 from backoffice.lists.pages import QUEUE, url_for
 from backoffice.lists.waiting_time import age_state, format_duration
@@ -26,7 +26,6 @@ from users.decisions.reasons import common_maker_note, label_of, note_of
 from users.decisions.risk_flags import approval_needs_note
 from users.models import Claim, Proposal, ProposalState, Status, User, UserEvent
 from users.models.columns import GROUPS, IDENTITY_COLUMNS, IDENTITY_PERMISSION
-from users.models.statuses import TRANSITIONS
 from users.profile.labels import LABELS, display_birth_date, display_province, display_value
 
 LISTED_ROWS = 5
@@ -56,6 +55,13 @@ def case_context(request: HttpRequest, user: User, *, refusal: object = None, **
     }
     two_person_moves, is_proposed = moves_of_two(user)
     panel = panel_of(user, reader, snapshot, sent) if is_proposed else None
+    present = moves(
+        user,
+        two_person_moves=two_person_moves,
+        proposed=panel["proposal"].to_status if panel and panel["proposal"].is_open else "",
+        needs_note=bool(approval_needs_note([flag.code for flag in snapshot.risk_flags])),
+        sent=sent.get("form"),
+    )
     return {
         **admin.site.each_context(request),
         "title": _("%(name)s · Case %(id)s") % {"name": user.full_name, "id": str(user.pk)[:8]},
@@ -85,7 +91,7 @@ def case_context(request: HttpRequest, user: User, *, refusal: object = None, **
         "is_claimed_by_other": is_claimed_by_other,
         "may_act": may_act,
         "may": compliance.permitted_actions(user=user, claim=claim, staff=reader),
-        "moves": list(_moves(user, snapshot, two_person_moves, panel, sent.get("form"))) if may_act else [],
+        "moves": list(present) if may_act else [],
         "panel": panel,
         "version": version_of(user),
         **_ask_context(request, user, sent, is_open="ask" in sent and refusal is None),
@@ -104,27 +110,6 @@ def case_context(request: HttpRequest, user: User, *, refusal: object = None, **
     }
 
 
-def _moves(
-    user: User,
-    snapshot: Snapshot,
-    two_person_moves: Collection[Status],
-    panel: Mapping[str, Any] | None,
-    sent: DecisionForm | None,
-) -> Iterator[dict[str, Any]]:
-    """The moves that the rules allow, but the one that is proposed already."""
-    proposed = panel["proposal"].to_status if panel and panel["proposal"].is_open else ""
-    needs_note = bool(approval_needs_note([flag.code for flag in snapshot.risk_flags]))
-    for to_status in TRANSITIONS[Status(user.status)]:
-        if to_status != proposed:
-            yield move_shown(
-                user,
-                to_status,
-                takes_two=to_status in two_person_moves,
-                asks_note=needs_note and to_status is Status.ACTIVE,
-                refused=sent if sent and sent.to_status == to_status else None,
-            )
-
-
 def _once(changes: Changes | None, seen: set[FieldChange]) -> dict[str, Any] | None:
     """Changes since a decision: `fields` that were not seen, and are now; `elsewhere`, those that were."""
     if changes is None:
@@ -138,7 +123,12 @@ def _once(changes: Changes | None, seen: set[FieldChange]) -> dict[str, Any] | N
 def _ask_context(request: HttpRequest, user: User, sent: Mapping[str, Any], *, is_open: bool) -> dict[str, Any]:
     """The dialog of what the partner is asked."""
     context: dict[str, Any] = {"ask": sent.get("ask") or AskForm(), "ask_is_open": is_open}
-    context["ask_templates"] = json.dumps(ask_templates())
+    context["ask_templates"] = json.dumps(
+        {
+            code: {"message": one.message, "meaning": one.meaning, "fields": one.fields}
+            for code, one in TEMPLATES.items()
+        }
+    )
     if is_open:
         # The version that the person saw first, so that a change between the two steps is noticed.
         context["ask_version"] = request.POST.get("version", "")

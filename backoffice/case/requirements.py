@@ -86,7 +86,11 @@ class AskForm(forms.Form):
         error_messages={"required": _("Choose what is needed.")},
     )
     fields_asked = forms.MultipleChoiceField(
-        label=_("Fields that the partner's update must have"), required=False, widget=forms.CheckboxSelectMultiple
+        label=_("Fields that the partner's update must have"),
+        # The reader's own word for each, in the order of the profile.
+        choices=[(column, LABELS[column]) for column in PROFILE_COLUMNS],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
     )
     message = forms.CharField(
         label=_("Message, in English"),
@@ -96,18 +100,14 @@ class AskForm(forms.Form):
     )
     due_in_days = forms.TypedChoiceField(
         label=_("Answer due in"),
+        choices=lambda: [(days, ngettext("%(days)s day", "%(days)s days", days) % {"days": days}) for days in DUE_DAYS],
         coerce=int,
         widget=forms.RadioSelect,
         initial=DEFAULT_DUE_DAYS,
     )
 
-    def __init__(self, data: Mapping[str, Any] | None = None, *, initial: dict[str, Any] | None = None) -> None:
-        super().__init__(data, auto_id="ask-%s", initial=initial)
-        # The reader's own word for each field, in the order of the profile.
-        self.fields["fields_asked"].choices = [(column, LABELS[column]) for column in PROFILE_COLUMNS]  # type: ignore[attr-defined]
-        self.fields["due_in_days"].choices = [  # type: ignore[attr-defined]
-            (days, ngettext("%(days)s day", "%(days)s days", days) % {"days": days}) for days in DUE_DAYS
-        ]
+    def __init__(self, data: Mapping[str, Any] | None = None) -> None:
+        super().__init__(data, auto_id="ask-%s")
 
     def clean_message(self) -> str:
         """Refuse a message that names a suspicion."""
@@ -123,14 +123,6 @@ class AskForm(forms.Form):
         """The arguments of open_requirement, from a valid form."""
         asked = {name: self.cleaned_data[name] for name in ("code", "message", "due_in_days")}
         return asked | {"fields": self.cleaned_data["fields_asked"]}
-
-
-def ask_templates() -> dict[str, dict[str, Any]]:
-    """The templates by code, for case.js; the meaning only where it is not the message itself."""
-    return {
-        code.value: {"message": one.message, "meaning": one.meaning, "fields": one.fields}
-        for code, one in TEMPLATES.items()
-    }
 
 
 def preview(form: AskForm) -> dict[str, Any]:
@@ -160,7 +152,7 @@ _SALT = "backoffice.case.requirements"
 
 def confirmation(form: AskForm, *, user: User, staff: Staff) -> str:
     """The signature of a valid form's second step, for one person and one user."""
-    return signing.dumps(_content(form, user, staff), salt=_SALT, compress=True)
+    return signing.dumps([str(user.pk), staff.pk, form.requirement()], salt=_SALT, compress=True)
 
 
 def check_confirmed(form: AskForm, *, user: User, staff: Staff, signed: str) -> None:
@@ -169,13 +161,8 @@ def check_confirmed(form: AskForm, *, user: User, staff: Staff, signed: str) -> 
         shown = signing.loads(signed, salt=_SALT, max_age=MAX_SECONDS)
     except signing.BadSignature:
         shown = None
-    if shown != _content(form, user, staff):
+    if shown != [str(user.pk), staff.pk, form.requirement()]:
         raise RefusedError(gettext("See what the partner will read before you send it; it may be sent for 15 minutes."))
-
-
-def _content(form: AskForm, user: User, staff: Staff) -> list[object]:
-    asked = form.requirement()
-    return [str(user.pk), staff.pk, asked["code"], sorted(asked["fields"]), asked["message"], asked["due_in_days"]]
 
 
 # What is not closed

@@ -12,11 +12,8 @@ from django.contrib.admin.views.main import ChangeList
 from django.template.context import RequestContext
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import gettext as _
 
 from backoffice.lists.cells import moment
-from events.models import WebhookDelivery, WebhookEndpoint
-from partners.models import ApiKey, Partner
 from staff.access import administrators
 from users.models import Hold, User, UserEvent
 from users.retention import PERMISSION, held, in_force
@@ -50,40 +47,19 @@ def status_choices(changelist: ChangeList) -> list[Any]:
     return [choice for one in specs for choice in one.choices(changelist)]
 
 
-@register.inclusion_tag("backoffice/sandbox_band.html")
-def sandbox_band(row: Any) -> dict[str, Any]:
-    """Say that a row belongs to a sandbox partner; nothing for other rows. row: also a user, or none."""
-    if not _is_sandbox(row):
-        return {"text": ""}
-    is_partners = isinstance(row, (Partner, ApiKey, WebhookEndpoint, WebhookDelivery))
-    return {
-        "text": _("Sandbox: the users of this partner are not real.")
-        if is_partners
-        else _("Sandbox: this user is not real.")
-    }
-
-
 @register.inclusion_tag("backoffice/held_band.html", takes_context=True)
 def held_band(context: RequestContext, row: Any) -> dict[str, Any]:
     """Say that the records of the user of a row are held; nothing for other rows. row: also a user, or none.
 
     Who may hold and release sees by whom, since when and why.
     """
-    user_id = row.pk if isinstance(row, User) else row.pgh_obj_id if isinstance(row, UserEvent) else None
-    user_id = user_id or getattr(row, "user_id", None)
+    owner = {User: "pk", UserEvent: "pgh_obj_id"}.get(type(row), "user_id")
+    user_id = getattr(row, owner, None)
     if not isinstance(user_id, UUID) or not held({user_id}):
         return {}
     may_see = context["request"].user.has_perm(PERMISSION)
     holds = in_force(Hold.objects.filter(user=user_id)).select_related("by").order_by("created_at", "id")
     return {"is_held": True, "holds": holds if may_see else []}
-
-
-def _is_sandbox(row: Any) -> bool:
-    """Whether a row is sandbox, or its user, partner or webhook."""
-    if (known := getattr(row, "is_sandbox", None)) is not None:
-        return bool(known)
-    owner = next((owner for name in ("user", "partner", "endpoint") if (owner := getattr(row, name, None))), None)
-    return owner is not None and _is_sandbox(owner)
 
 
 @register.simple_tag

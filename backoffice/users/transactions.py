@@ -25,14 +25,13 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from backoffice.access import record_access
 from backoffice.exports.downloads import too_many_downloads
 from backoffice.lists.cells import badge, column, moment, user_link
-from backoffice.lists.filters import ChoiceFilter, Conditions, SinceFilter, UntilFilter, ValueFilter
-from backoffice.lists.pages import Table
-from backoffice.users.filters import ModeFilter, mode_of, users_found
+from backoffice.lists.filters import ChoiceFilter, Conditions, SinceFilter, UntilFilter
+from backoffice.users.filters import ModeFilter, mode_of
 from backoffice.users.history_admin import TWO_LINES, UserRowAdmin
 from core.streaming import STAFF, TooManyStreamsError
 from partners.models import Mode, Partner
 from transactions.documents.downloads import DocumentError, record_download, respond
-from transactions.models import CURRENCY_PATTERN, NUMBER_LIMIT, Conversion, Document, DocumentWithdrawal
+from transactions.models import CURRENCY_PATTERN, NUMBER_LIMIT, Conversion, Document
 from transactions.risk_flags import InactiveConversion, Threshold
 from users.models import AccessKind, Status
 from users.models.case import in_mode
@@ -43,16 +42,6 @@ MAX_EXACT_MATCHES = 100
 MAX_OF_AMOUNT = 1_000
 SIDES = ("from", "to")
 MAY_DOWNLOAD = "transactions.download_document"
-
-
-class UserFilter(ValueFilter):
-    """By what finds users: a name, an externalId and so on."""
-
-    title, parameter_name = _("user"), "user"
-    is_indexed = True
-
-    def matching(self, request: HttpRequest, value: str) -> Q:
-        return Q(user__in=users_found(request, value))
 
 
 class AmountForm(forms.Form):
@@ -142,7 +131,7 @@ class ConversionAdmin(UserRowAdmin):
     """Conversions, with the digits as recorded."""
 
     list_display = ("conversion_id", "created_at", "user_and_flag", "sent", "received_at_rate")
-    list_filter = (UserFilter, *_FILTERS, AmountFilter, ConversionFlagFilter, *_MORE_FILTERS)
+    list_filter = (*_FILTERS, AmountFilter, ConversionFlagFilter, *_MORE_FILTERS)
     search_fields = ("conversion_id",)
     search_help_text = _("A conversion ID in full, or what finds a user")
     fields = (
@@ -182,14 +171,14 @@ class DocumentAdmin(UserRowAdmin):
     """Documents; the audit log has their downloads."""
 
     list_display = ("document_id", "created_at", "of_user", "type", "title", "size", "withdrawn")
-    list_filter = (UserFilter, *_FILTERS, *_MORE_FILTERS)
-    list_select_related = ("user__partner", "withdrawal")
+    list_filter = (*_FILTERS, *_MORE_FILTERS)
+    list_select_related = ("user__partner", "withdrawal__by")
     search_fields = ("document_id",)
     search_help_text = _("A document ID in full, or what finds a user")
     audited_by = "document_id"
     fields = (
         *("document_id", "partner", "of_user", "created_at"),
-        *("type", "title", "content_type", "size_bytes", "digest", "recorded_at", "file"),
+        *("type", "title", "content_type", "size_bytes", "digest", "recorded_at", "withdrawal_shown", "file"),
     )
 
     size = column(_("size"), lambda document: filesizeformat(document.size_bytes))
@@ -213,15 +202,11 @@ class DocumentAdmin(UserRowAdmin):
         """Without the file for those who may not download it."""
         return [name for name in self.fields if name != "file" or request.user.has_perm(MAY_DOWNLOAD)]
 
-    def tables_of(self, request: HttpRequest, obj: Document) -> Iterator[Table]:
-        """The withdrawal, if any."""
-        if withdrawal := DocumentWithdrawal.objects.select_related("by").filter(document=obj).first():
-            yield Table(
-                title=_("This document was withdrawn"),
-                headings=(_("when"), _("by"), _("reason")),
-                rows=[(moment(withdrawal.created_at), withdrawal.by.get_username(), withdrawal.reason)],
-                note=_("The partner can neither list nor download it."),
-            )
+    @admin.display(description=_("withdrawn"))
+    def withdrawal_shown(self, document: Document) -> str:
+        """When, by whom and why: the partner can neither list nor download it."""
+        one = getattr(document, "withdrawal", None)
+        return format_html("{} · {}: {}", moment(one.created_at), one.by.get_username(), one.reason) if one else "–"
 
     def get_urls(self) -> list[URLPattern]:
         """Django's, and that of the file."""

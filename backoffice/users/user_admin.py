@@ -12,7 +12,6 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from unfold.decorators import action
@@ -68,14 +67,6 @@ def _status_badge(user: User) -> str:
     return badge(user.get_status_display(), STATUS_KINDS[Status(user.status)])
 
 
-def _answered_mark(user: User) -> SafeString:
-    """The mark of a user whose partner has answered; empty for others."""
-    if not user.is_answered:
-        return SafeString()
-    mark = badge(icon_and_text("mark_email_read", _("Answered")), "good")
-    return format_html('<div class="bo-answered">{}</div>', mark)
-
-
 @admin.register(User)
 class UserAdmin(ReadOnlyAdmin):
     """The lists of backoffice/users/user_lists.py, each at its address; a name leads to the case."""
@@ -121,7 +112,7 @@ class UserAdmin(ReadOnlyAdmin):
         """All users by status, and by the time in it; among users of one status also by that order."""
         if list_of(request) is not ALL:
             return {}
-        columns = ("status_badge", "waiting") if request.GET.get("status__exact") else ("status_badge",)
+        columns = ("status_badge", "in_status") if request.GET.get("status__exact") else ("status_badge",)
         return dict.fromkeys(columns, ALL.ordering)
 
     def prepare_rows(self, request: HttpRequest, rows: list[Any]) -> None:
@@ -147,20 +138,17 @@ class UserAdmin(ReadOnlyAdmin):
         gettext_lazy("user"), lambda user: format_html("{} {}", user_link(user), _status_badge(user))
     )
 
-    @admin.display(description=gettext_lazy("waiting"), ordering="status_since")
-    def waiting(self, user: User) -> str:
-        """How long a case has waited for a decision, and whether that is too long; whether the partner has answered."""
-        if user.status != Status.PENDING_COMPLIANCE:
-            return "–"
-        if user.waiting_since is None:
-            return badge(_("Waiting for the partner"), "off")
-        return _answered_mark(user) + age_cell(user.waiting_since)
-
-    @admin.display(description=gettext_lazy("in this status"))
+    @admin.display(description=gettext_lazy("in this status"), ordering="status_since")
     def in_status(self, user: Any) -> str:
         """The time in this status; while a decision is due, the time that is compared with the target."""
-        since = user.waiting_since if user.status == Status.PENDING_COMPLIANCE else None
-        return _answered_mark(user) + age_cell(since or user.status_since, is_due=since is not None)
+        is_due = user.status == Status.PENDING_COMPLIANCE
+        if is_due and user.waiting_since is None:
+            return badge(_("Waiting for the partner"), "off")
+        age = age_cell(user.waiting_since if is_due else user.status_since, is_due=is_due)
+        if not user.is_answered:
+            return age
+        mark = badge(icon_and_text("mark_email_read", _("Answered")), "good")
+        return format_html('<div class="bo-answered">{}</div>{}', mark, age)
 
     @admin.display(description=gettext_lazy("due"))
     def due(self, user: Any) -> str:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import BooleanRadioFilter, ChoicesDropdownFilter, RelatedDropdownFilter
 
 from backoffice.access import staff_of
-from backoffice.lists.bounded_lists import bounded_count, count_text
+from backoffice.lists.bounded_lists import BackOfficeAdmin, bounded_count, count_text
 from backoffice.lists.cells import flag_legend
 from backoffice.lists.pages import MODE
 from backoffice.users import filters
@@ -37,8 +37,8 @@ class UserList:
     filters: tuple[Any, ...]
     ordering: tuple[str, ...]
     order_note: Any
-    empty_title: Any
-    empty_text: Any
+    empty_title: Any = BackOfficeAdmin.empty_title
+    empty_text: Any = BackOfficeAdmin.empty_text
 
 
 _COLUMNS = ("place", "risk_flags", "claimed_by", "buttons")
@@ -57,7 +57,7 @@ _STATUS = ("status", ChoicesDropdownFilter)
 ALL = UserList(
     title=_("Users"),
     condition=Q(),
-    columns=("user", "status_badge", "waiting", "created_at"),
+    columns=("user", "status_badge", "in_status", "created_at"),
     filters=(
         ("status", filters.StatusFilter),
         filters.RiskFlagsFilter,
@@ -68,15 +68,13 @@ ALL = UserList(
     # Of the index user_by_status.
     ordering=("status", *STATUS_ORDER),
     order_note=_("by status, in each the longest first"),
-    empty_title=_("Nothing here yet"),
-    empty_text=_("Entries will be listed here."),
 )
 # By the last part of the address.
 WORK_LISTS: Mapping[str, UserList] = {
     "queue": UserList(
         title=_("Queue"),
         condition=filters.TO_DECIDE,
-        columns=("waiting", "user", *_COLUMNS),
+        columns=("in_status", "user", *_COLUMNS),
         filters=_FILTERS,
         ordering=QUEUE_ORDER,
         order_note=_("longest first"),

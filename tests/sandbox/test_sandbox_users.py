@@ -54,7 +54,7 @@ OF_EACH = ("", "?q=same-id")
 QUERIES: dict[Any, tuple[str, ...]] = {
     User: ("?q=Ada", "?country=CA", "?status__exact=active"),
     "queue": ("?q=Ada", "?country=CA", "?claimed=me", "?flags=yes"),
-    Conversion: ("?q=cv-same", "?user=same-id"),
+    Conversion: ("?q=cv-same", "?q=same-id"),
 }
 PAGES = ("/admin/", "/admin/exports/")
 
@@ -234,7 +234,7 @@ def test_a_search_finds_sandbox_users_where_they_are_asked_for(client: Client, l
             assert found
             assert found.isdisjoint(listed(client, model, f"?q={term}"))
     assert listed(client, Conversion, "?mode=sandbox&q=cv-same") == {sandbox.conversion.pk}
-    assert listed(client, Conversion, f"?mode=sandbox&user={user.pk}") == {sandbox.conversion.pk}
+    assert listed(client, Conversion, f"?mode=sandbox&q={user.pk}") == {sandbox.conversion.pk}
     assert listed(client, User, f"?q={user.pk}") == set()
 
 

@@ -250,7 +250,7 @@ def test_a_long_history_takes_as_many_statements_as_a_short_one(
         page_of(client, user)
 
 
-# Session, staff, two of permissions; the user, twice, and the opening in a transaction; risk flags (other users twice,
+# Session, staff, two of permissions; the user and the opening in a transaction; risk flags (other users twice,
 # decided before); the last decision and the state it left; five of the timeline; the claim; the file; documents;
 # conversions.
-STATEMENTS = 29
+STATEMENTS = 28

@@ -174,7 +174,7 @@ def test_the_records_of_a_user_are_found_by_the_same(term: str, make: Make) -> N
     for path in RECORDS:
         rows = client.get(path, {"q": term}).context["cl"].result_list
         assert {getattr(row, "user_id", None) or row.pgh_obj_id for row in rows} == {user.pk}
-    rows = client.get("/admin/transactions/conversion/", {"user": term}).context["cl"].result_list
+    rows = client.get("/admin/transactions/conversion/", {"q": term}).context["cl"].result_list
     assert [row.user_id for row in rows] == [user.pk]
 
 
