@@ -116,5 +116,6 @@ def _decisions() -> Iterator[dict[str, Any]]:
             (labelled(label, intcomma(counts[outcome])), f"{url}&to_status__exact={outcome}")
             for outcome, label in OUTCOMES.items()
         ]
-        share = 100 * counts["in_time"] // counts["waited"] if counts["waited"] else None
+        percent = {"number": 100 * counts["in_time"] // (counts["waited"] or 1)}
+        share = _("%(number)s%%") % percent if counts["waited"] else "–"
         yield {"title": title, "total": counts["total"], "url": url, "outcomes": outcomes, "share": share}
