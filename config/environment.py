@@ -1,8 +1,4 @@
-"""Environments: `.env` from `.env.example`, and a stand-in for production's, for checks.
-
-python -m config.environment .env.example > .env
-python -m config.environment --deployment -- COMMAND …
-"""
+"""Environments: `.env` from `.env.example`, and a stand-in for production's, for checks (Makefile)."""
 
 import os
 import re

@@ -1,8 +1,7 @@
 """Logging: JSON lines in production, readable text if DEBUG, and never the message of an exception.
 
-The message can hold what a partner sent (PostgreSQL quotes the values of a violated constraint), so a line has the
-exception's classes and code locations. In production that includes uncaught exceptions and warnings, and of a
-library's line only the template is logged.
+It can hold what a partner sent, so a line has the exception's classes and code locations. In production that includes
+uncaught exceptions and warnings, and of a library's line only the template is logged.
 """
 
 import logging
@@ -51,7 +50,13 @@ def configure(*, debug: bool) -> None:
         cache_logger_on_first_use=True,
     )
     if not debug:
-        _log_uncaught()
+        log = structlog.get_logger("config.logs")
+        sys.excepthook = lambda _type, error, _traceback: log.critical("uncaught exception", exc_info=error)
+        threading.excepthook = lambda crash: log.critical("uncaught exception", exc_info=crash.exc_value)
+        sys.unraisablehook = lambda crash: log.error("uncaught exception", exc_info=crash.exc_value)
+        warnings.showwarning = lambda _message, category, filename, lineno, _file=None, _line=None: log.warning(  # type: ignore[assignment]
+            "warning", category=category.__name__, place=f"{filename}:{lineno}"
+        )
     formatter = {
         "()": ProcessorFormatter,
         "foreign_pre_chain": [add_context] if debug else [add_context, remove_values],
@@ -106,15 +111,3 @@ class LineLogger:
                 self._stream.flush()
 
     debug = info = warning = error = critical = write
-
-
-def _log_uncaught() -> None:
-    """Log warnings, and exceptions that end a process or a thread."""
-    log = structlog.get_logger("config.logs")
-
-    sys.excepthook = lambda _type, error, _traceback: log.critical("uncaught exception", exc_info=error)
-    threading.excepthook = lambda crash: log.critical("uncaught exception", exc_info=crash.exc_value)
-    sys.unraisablehook = lambda crash: log.error("uncaught exception", exc_info=crash.exc_value)
-    warnings.showwarning = lambda _message, category, filename, lineno, _file=None, _line=None: log.warning(  # type: ignore[assignment]
-        "warning", category=category.__name__, place=f"{filename}:{lineno}"
-    )

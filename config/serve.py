@@ -39,10 +39,9 @@ _DROP_SYN = ((0x30, 0, 0, 13), (0x45, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0,
 
 
 class Server(Granian):  # type: ignore[misc, valid-type]
-    """granian, which at its end accepts all connections that the kernel has completed.
+    """granian, which would reset connections that wait to be accepted when it ends: a POST could not be sent again.
 
-    It would reset those that wait to be accepted when it closes the port; a proxy cannot send such a POST again, as it
-    may have begun. So new connections are ignored for a moment first: the proxy makes them to another process.
+    So new ones are ignored for a moment first: the proxy makes them to another process.
     """
 
     def __init__(self, listener: socket.socket, **options: Any) -> None:

@@ -1,18 +1,16 @@
-"""Types of settings: functions from a variable's text to its value, for django-environ.
-
-They raise ValueError with what to set; `Env` adds the variable's name. No message holds a value, which can be secret.
-"""
+"""Types of settings for django-environ. They raise ValueError with what to set, never with the value."""
 
 import base64
 import json
 import re
 import ssl
 import zoneinfo
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import environ
 import psycopg
@@ -51,6 +49,17 @@ _SET_DATABASE = (
 )
 # Django's settings and libpq's parameters.
 _DATABASE_KEYS = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
+_SET_STORAGE = (
+    "set it to file:///absolute/folder, or to s3://bucket/prefix with the parameters region, endpoint (https://host,"
+    " percent-encoded) and encryption (AES256 or aws:kms) as needed. S3 credentials come from AWS's own variables."
+)
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", re.ASCII)
+_PREFIX = re.compile(r"(/(?!\.\.?(/|\Z))[A-Za-z0-9!_.*'()-]+)*/?", re.ASCII)
+_BUCKET_PARAMETERS = {
+    "region": re.compile(r"[a-z0-9-]{1,40}", re.ASCII),
+    "endpoint": re.compile(r"https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?/?", re.ASCII),
+    "encryption": re.compile(r"AES256|aws:kms"),
+}
 _EXAMPLES = re.compile(r"change|example|insecure|secret|password|default", re.IGNORECASE)
 
 
@@ -74,15 +83,6 @@ def require(condition: object, message: str) -> None:
     """Raise ImproperlyConfigured unless `condition` is true. message: the variable, a colon, and what to set."""
     if not condition:
         raise ImproperlyConfigured(message)
-
-
-def require_different(**settings: Sequence[object]) -> None:
-    """Raise ImproperlyConfigured if a value occurs twice, in one setting or in two."""
-    seen: dict[object, str] = {}
-    for name, values in settings.items():
-        for value in filter(None, values):
-            require(value not in seen, f"{name}: repeats a value of {seen.get(value)}; set a different one.")
-            seen[value] = name
 
 
 def matching(pattern: str, message: str) -> Callable[[str], str]:
@@ -236,3 +236,30 @@ def database(url: str) -> dict[str, Any]:
     if "," in config["HOST"]:
         parameters.setdefault("target_session_attrs", "read-write")
     return config | {"OPTIONS": parameters}
+
+
+def document_storage(url: str, *, default: Path | None) -> dict[str, Any]:
+    """Return DOCUMENT_STORAGE_URL, or `default`, as an entry of STORAGES."""
+    try:
+        parts = urlsplit(url or (default.as_uri() if default else ""))
+    except ValueError:
+        raise ValueError(_SET_STORAGE) from None
+    folder, beside = Path(unquote(parts.path)), parts.netloc or parts.query or parts.fragment
+    is_own_folder = folder.is_absolute() and folder != Path("/") and ".." not in folder.parts
+    if parts.scheme == "file" and not beside and is_own_folder:
+        # Readable by the service's account only.
+        options = {"location": str(folder), "file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
+        return {"BACKEND": "transactions.documents.folder.DocumentFolder", "OPTIONS": options}
+    pairs = parse_qsl(parts.query, keep_blank_values=True)
+    given = dict(pairs)
+    is_valid = parts.scheme == "s3" and not parts.fragment and len(given) == len(pairs)
+    is_valid = is_valid and _BUCKET.fullmatch(parts.netloc) is not None and _PREFIX.fullmatch(parts.path) is not None
+    if not is_valid or not all(
+        name in _BUCKET_PARAMETERS and _BUCKET_PARAMETERS[name].fullmatch(value) for name, value in pairs
+    ):
+        raise ValueError(_SET_STORAGE)
+    bucket: dict[str, Any] = {"bucket_name": parts.netloc, "location": parts.path.strip("/")}
+    bucket |= {"region_name": given.get("region"), "endpoint_url": given.get("endpoint")}
+    if "encryption" in given:
+        bucket["object_parameters"] = {"ServerSideEncryption": given["encryption"]}
+    return {"BACKEND": "transactions.documents.bucket.DocumentBucket", "OPTIONS": bucket}

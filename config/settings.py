@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 
 from config import logs, unfold
 from config import setting_types as types
-from config.document_storage import document_storage
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, checkout_server
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -24,9 +23,12 @@ SECRET_KEY_FALLBACKS: list[str] = env.list("SECRET_KEY_FALLBACKS", cast=_secret,
 SECRETS_ENCRYPTION_KEYS: list[str] = env.list("SECRETS_ENCRYPTION_KEYS", cast=_secret, default=[])
 types.require(SECRETS_ENCRYPTION_KEYS, f"SECRETS_ENCRYPTION_KEYS: not set; {types.SET_SECRET}")
 # A leaked secret must not compromise what another one protects.
-types.require_different(
-    SECRET_KEY=[SECRET_KEY], SECRETS_ENCRYPTION_KEYS=SECRETS_ENCRYPTION_KEYS, SECRET_KEY_FALLBACKS=SECRET_KEY_FALLBACKS
-)
+_secrets = {"SECRET_KEY": [SECRET_KEY], "SECRETS_ENCRYPTION_KEYS": SECRETS_ENCRYPTION_KEYS}
+_seen: dict[str, str] = {}
+for _name, _values in (_secrets | {"SECRET_KEY_FALLBACKS": SECRET_KEY_FALLBACKS}).items():
+    for _value in _values:
+        types.require(_value not in _seen, f"{_name}: repeats a value of {_seen.get(_value)}; set a different one.")
+        _seen[_value] = _name
 
 # Signs evidence packs. None: they say that they are unsigned.
 EVIDENCE_SIGNING_KEY = env("EVIDENCE_SIGNING_KEY", cast=types.ed25519_private_key, default="", parse_default=True)
@@ -300,7 +302,7 @@ STORAGES = {
     },
     "documents": env(
         "DOCUMENT_STORAGE_URL",
-        cast=partial(document_storage, default=BASE_DIR / ".local" / "documents" if DEBUG else None),
+        cast=partial(types.document_storage, default=BASE_DIR / ".local" / "documents" if DEBUG else None),
         default="",
         parse_default=True,
     ),

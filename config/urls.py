@@ -21,24 +21,7 @@ from partners.api.base import PartnerAPIView, UnknownPath
 from partners.monitoring import health
 from partners.monitoring.metrics import InstallationCollector, gauges
 from partners.views import IdempotencyKeyItem, Ping
-from sandbox.self_service import (
-    ApiKeyCollection,
-    ApiKeyItem,
-    ApiKeyRotation,
-    SandboxRequestItem,
-    SandboxRequestList,
-    WebhookCollection,
-    WebhookItem,
-    WebhookSecretRotation,
-    WebhookTest,
-)
-from sandbox.simulated import (
-    SimulatedClosing,
-    SimulatedDocuments,
-    SimulatedRequirements,
-    SimulatedStatus,
-    SimulatedTransactions,
-)
+from sandbox import self_service, simulated
 from sandbox.views import SandboxMixin
 from transactions.api import DocumentFile, DocumentList, TransactionList
 from users.api.views import RequirementResponses, UserCollection, UserItem, VerificationCollection
@@ -82,24 +65,27 @@ api_urlpatterns = [
     path("v1/users/<str:external_id>/transactions", api_view(TransactionList)),
     path("v1/users/<str:external_id>/documents", api_view(DocumentList)),
     path("v1/users/<str:external_id>/documents/<str:document_id>", api_view(DocumentFile)),
-    path("v1/sandbox/users/<str:external_id>/transactions", api_view(SimulatedTransactions)),
-    path("v1/sandbox/users/<str:external_id>/documents", api_view(SimulatedDocuments)),
+    path("v1/sandbox/users/<str:external_id>/transactions", api_view(simulated.SimulatedTransactions)),
+    path("v1/sandbox/users/<str:external_id>/documents", api_view(simulated.SimulatedDocuments)),
     path("v1/users/<str:external_id>/requirements/<str:requirement_id>/response", api_view(RequirementResponses)),
     path("v1/users/<str:external_id>/verifications", api_view(VerificationCollection)),
-    path("v1/sandbox/users/<str:external_id>/requirements", api_view(SimulatedRequirements)),
-    path("v1/sandbox/users/<str:external_id>/requirements/<str:requirement_id>/close", api_view(SimulatedClosing)),
+    path("v1/sandbox/users/<str:external_id>/requirements", api_view(simulated.SimulatedRequirements)),
+    path(
+        "v1/sandbox/users/<str:external_id>/requirements/<str:requirement_id>/close",
+        api_view(simulated.SimulatedClosing),
+    ),
     path("v1/users", api_view(UserCollection)),
     path("v1/users/<str:external_id>", api_view(UserItem)),
-    path("v1/sandbox/users/<str:external_id>/status", api_view(SimulatedStatus)),
-    path("v1/sandbox/webhooks", api_view(WebhookCollection)),
-    path("v1/sandbox/webhooks/<str:webhook_id>", api_view(WebhookItem)),
-    path("v1/sandbox/webhooks/<str:webhook_id>/test", api_view(WebhookTest)),
-    path("v1/sandbox/webhooks/<str:webhook_id>/rotate-secret", api_view(WebhookSecretRotation)),
-    path("v1/sandbox/api-keys", api_view(ApiKeyCollection)),
-    path("v1/sandbox/api-keys/rotate", api_view(ApiKeyRotation)),
-    path("v1/sandbox/api-keys/<str:api_key_prefix>", api_view(ApiKeyItem)),
-    path("v1/sandbox/requests", api_view(SandboxRequestList)),
-    path("v1/sandbox/requests/<str:request_id>", api_view(SandboxRequestItem)),
+    path("v1/sandbox/users/<str:external_id>/status", api_view(simulated.SimulatedStatus)),
+    path("v1/sandbox/webhooks", api_view(self_service.WebhookCollection)),
+    path("v1/sandbox/webhooks/<str:webhook_id>", api_view(self_service.WebhookItem)),
+    path("v1/sandbox/webhooks/<str:webhook_id>/test", api_view(self_service.WebhookTest)),
+    path("v1/sandbox/webhooks/<str:webhook_id>/rotate-secret", api_view(self_service.WebhookSecretRotation)),
+    path("v1/sandbox/api-keys", api_view(self_service.ApiKeyCollection)),
+    path("v1/sandbox/api-keys/rotate", api_view(self_service.ApiKeyRotation)),
+    path("v1/sandbox/api-keys/<str:api_key_prefix>", api_view(self_service.ApiKeyItem)),
+    path("v1/sandbox/requests", api_view(self_service.SandboxRequestList)),
+    path("v1/sandbox/requests/<str:request_id>", api_view(self_service.SandboxRequestItem)),
     path("v1/ping", api_view(Ping)),
     path("v1/idempotency-keys/<str:idempotency_key>", api_view(IdempotencyKeyItem)),
     path("v1/events", api_view(EventList)),

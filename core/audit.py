@@ -1,7 +1,7 @@
 """The audit log: one line for each act, in one table that is only added to (`AuditEntry`).
 
-Lines come from three places, all with the actor of the transaction's context (statements.py): the history of a
-model that is `tracked`; triggers with `insert_entry`; and `record`, for acts that change no row that has a history.
+Lines come from the history of a model that is `tracked`, from triggers with `insert_entry`, and from `record`, all with
+the actor of the transaction's context (statements.py).
 """
 
 import json
@@ -16,15 +16,7 @@ from core.database import statements
 from core.database.pipeline import Query
 from core.database.schema import context_shape
 from core.database.statements import PRESENT
-from core.database.triggers import (
-    DeleteEvent,
-    InsertEvent,
-    PermanentTrigger,
-    UpdateEvent,
-    append_only,
-    json_object,
-    trigger,
-)
+from core.database.triggers import PermanentTrigger, append_only, json_object, recorded, trigger
 
 T = TypeVar("T", bound=type[models.Model])
 
@@ -55,11 +47,9 @@ def insert_entry(
     further: str = "",
     where: str = "true",
 ) -> str:
-    """The SQL that adds a line. All arguments are SQL.
+    """The SQL that adds a line. All arguments are SQL. object: what it was done to. detail, further: JSON objects.
 
-    object: what it was done to. detail: a JSON object, without the nulls in it. context: who did it. actor: the
-    username of a staff account that did it, whatever the context says. further: another JSON object for
-    the detail. where: a condition on `context`.
+    context: who did it. actor: the username of staff, whatever the context says. where: a condition on `context`.
     """
     circumstances = json_object({name: f"context ->> '{name}'" for name in _CIRCUMSTANCES})
     who = ", ".join(f"context ->> '{name}'" for name in _ACTORS)
@@ -111,14 +101,12 @@ def tracked(
 ) -> Callable[[T], T]:
     """Keep the history of a model's rows, with who changed them, and a line in the audit log for each change.
 
-    The history is `<Model>Event`. fields: those that are kept: never a secret or a hash, nor a column that is written
-    by mere use. A line has the changes of those that are no foreign keys, nor in it already as object or detail.
-    action: the first part of the actions, such as `partner`. labels: what the audit log says of a row that was created,
-    changed and, if it says so, removed. object: SQL with the columns of NEW. detail: further values of a line, SQL by
-    name. hidden: fields whose values the line leaves out.
-    goes_with_row: whether the history of a row that is deleted is deleted too; the audit log keeps its lines.
+    The history is `<Model>Event`. fields: never a secret or a hash, nor a column that is written by mere use. A line
+    has changes of those that are no foreign keys, nor in it already. action: the first part of the actions. labels: of
+    a row that was created, changed and, if at all, removed. object: SQL with the columns of NEW. detail: SQL by name.
+    hidden: fields whose values the line leaves out. goes_with_row: whether the history is deleted with its row.
     """
-    events = (InsertEvent(), UpdateEvent(), DeleteEvent())[: len(labels)]
+    events = recorded(*("insert", "update", "delete")[: len(labels)])
     for event, label in zip(("created", "changed", "removed"), labels, strict=False):
         register(f"{action}.{event}", label)
 

@@ -1,7 +1,6 @@
-"""A circuit breaker, for PostgreSQL and for Redis: while a server cannot be used, no request waits for it.
+"""A circuit breaker, for PostgreSQL and Redis: after a failure, only one request at a time, the probe, waits for it.
 
-Each attempt can take seconds and one of the few threads. So after a failure the circuit is open: there is no attempt,
-but for that of one request at a time, the probe.
+Each attempt can take seconds and one of the few threads.
 """
 
 import time

@@ -1,9 +1,10 @@
 """Encryption at rest under SECRETS_ENCRYPTION_KEYS (Fernet): the newest key encrypts, all of them decrypt.
 
-Each purpose has derived keys of its own, so that texts of one purpose cannot be decrypted for another.
+Each purpose has derived keys of its own. And the public half of EVIDENCE_SIGNING_KEY (Ed25519, RFC 8032).
 """
 
 import base64
+import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,7 +13,9 @@ from typing import Any, NamedTuple
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
@@ -44,11 +47,10 @@ def _cipher(key: str, purpose: str) -> Fernet:
 
 
 class EncryptedColumn(NamedTuple):
-    """A table that holds one encrypted text in each row.
+    """A table that holds one encrypted text in each row. key: its name in `--json`. title: its name for people.
 
-    key: the column's name in `--json`. title: its name for people. label: names a row whose text cannot be decrypted;
-    None if it does not matter. using: the alias of the owner's connection, where the serving role may not write; such
-    rows never change otherwise.
+    label: names a row whose text cannot be decrypted; None if it does not matter. using: the alias of the owner's
+    connection, where the serving role may not write; such rows never change otherwise.
     """
 
     key: str
@@ -100,3 +102,28 @@ def reencrypt(column: EncryptedColumn, *, batch_size: int, dry_run: bool) -> Cou
         if len(batch) < batch_size:
             return count
         last_pk = batch[-1].pk
+
+
+def fingerprint(key: Ed25519PublicKey) -> str:
+    """Return the SHA-256 of a public key, as `openssl pkey -pubin -in … -outform DER | sha256sum` prints it."""
+    return hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).hexdigest()
+
+
+def signing_key_id() -> str:
+    """Return the first 16 hex digits of the fingerprint of the key that signs; empty if packs are unsigned."""
+    key = settings.EVIDENCE_SIGNING_KEY
+    return fingerprint(key.public_key())[:16] if key else ""
+
+
+def pem(key: Ed25519PublicKey) -> str:
+    """Return a public key in PEM."""
+    return key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+
+
+def published() -> str:
+    """Return the public key in PEM with its SHA-256 before it, or a line that says that there is none."""
+    key = settings.EVIDENCE_SIGNING_KEY
+    if key is None:
+        return "# Evidence packs of this service are not signed.\n"
+    public = key.public_key()
+    return f"# Verifies evidence packs of this service (Ed25519). SHA-256: {fingerprint(public)}\n{pem(public)}"

@@ -53,10 +53,9 @@ def format_timestamp(value: datetime) -> str:
 
 
 def parse_timestamp(text: str) -> datetime:
-    """Parse an RFC 3339 date-time; digits beyond microseconds are cut off.
+    """Parse an RFC 3339 date-time; digits beyond microseconds are cut off. Raises ValueError.
 
     A leap second, which ends a month of UTC, counts as the second after it (RFC 3339, section 5.7).
-    Raises ValueError, also for other forms of ISO 8601.
     """
     match = _RFC_3339.fullmatch(text)
     if match is None:

@@ -1,7 +1,6 @@
 """The rules for values of JSON that several fields share. Each turns a JSON value into the value to store.
 
-A rule raises Django's ValidationError with a message for people, which never repeats the value, and a code of the
-contract (section 1).
+Their ValidationError has a message that never repeats the value, and a code of the contract (section 1).
 """
 
 import re

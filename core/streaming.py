@@ -1,7 +1,7 @@
 """Streamed responses: documents, exports.
 
-Each occupies a thread of the worker until the client has received the last chunk, however slowly. Their number per
-process and per owner (a partner, or all staff) is limited, so that other threads remain for other requests.
+Each occupies a thread of the worker until the client has received the last chunk. So their number per process and per
+owner (a partner, or all staff) is limited.
 """
 
 import threading

@@ -33,39 +33,33 @@ COURSES: tuple[tuple[Event, ...], ...] = (
     (ACTIVE, Status.SUSPENDED, ACTIVE),
     (REJECTED, {"addressLine1": "55 Water St", "addressLine2": "Unit 4"}, PENDING),
 )
-_ADDRESS = {"code": "addressUnclear", "fields": ("address_line1", "postal_code"), "message": "Which postal code?"}
-_FUNDS = {"code": "sourceOfFunds", "fields": (), "message": "Please say where the funds come from.", "due_in_days": 30}
-_NAMES = {"code": "nameUnclear", "fields": ("first_name",), "message": "Please confirm the name.", "due_in_days": 1}
-# What pending users are asked, by number: the first has answered, the answer of the last is overdue.
-ASKED: Mapping[int, tuple[Step, ...]] = {
-    3: ((_ADDRESS, 2.5), ({"addressLine1": "100 Laurier Ave W", "postalCode": "K1N 6N5"}, 0.4)),
-    7: ((_FUNDS, 5),),
-    13: ((_NAMES, 3.2),),
-}
 # Users whose records are due for erasure, due but held, due within a quarter; a pending CIRO affiliate, for two people.
 DUE, HELD, DUE_SOON, PROPOSED = 5, 15, 25, 17
 _FIRST_PERSON = {"firstName": "Grace", "lastName": "Chen", "dateOfBirth": "1984-03-17"}
 
 
-def _filed() -> Mapping[int, Sequence[Event]]:
-    """What compliance has in the files of users, by number."""
+def _later() -> Mapping[int, Sequence[Step]]:
+    """What compliance asks of users and has in their files, by number; 3 has answered, 13 is overdue."""
 
     def day(days: int) -> str:
         return (today() + timedelta(days=days)).isoformat()
 
+    address = {"code": "addressUnclear", "fields": ("address_line1",), "message": "Which postal code?"}
+    funds = {"code": "sourceOfFunds", "fields": (), "message": "Where do the funds come from?", "due_in_days": 30}
+    names = {"code": "nameUnclear", "fields": ("first_name",), "message": "Confirm the name.", "due_in_days": 1}
     proof = {"kind": "identityVerification", "method": "photoDocument", "documentType": "passport"}
     proof |= {"documentNumber": "DEMO-0001", "issuingCountry": "CA", "verifiedOn": day(-400)}
     match = {"kind": "screening", "list": "Demo list", "listDate": day(-9), "result": "possibleMatch"}
-    rating = {"kind": "riskRating", "reason": "By its conversions."}
-    request = {"kind": "personRequest", "identityCheck": "By telephone, with the last conversion."}
+    rating = {"kind": "riskRating", "reason": "By its conversions.", "rating": "high", "reviewOn": day(-3)}
+    request = {"kind": "personRequest", "request": "access", "identityCheck": "By telephone."}
     return {
-        2: [match | {"reference": "D-2"}, rating | {"rating": "high", "reviewOn": day(-3)}],
-        4: [request | {"request": "access", "receivedOn": day(-18)}],
-        6: [rating | {"rating": "medium", "reviewOn": day(12)}],
-        7: [proof | {"expiresOn": day(-40)}],
-        9: [request | {"request": "correction", "receivedOn": day(-45)}],
-        13: [match | {"reference": "D-13"}],
-        23: [proof | {"expiresOn": day(700)}, {"lastName": "Kaur-Gagnon"}],
+        2: [(rating, 0.1)],
+        3: [(address, 2.5), ({"addressLine1": "100 Laurier Ave W", "postalCode": "K1N 6N5"}, 0.4)],
+        4: [(request | {"receivedOn": day(-18)}, 0.1)],
+        7: [(funds, 5), (proof | {"expiresOn": day(-40)}, 0.1)],
+        9: [(request | {"receivedOn": day(-45)}, 0.1)],
+        13: [(names, 3.2), (match | {"reference": "D-13"}, 0.1)],
+        23: [(proof | {"expiresOn": day(700)}, 0.1), ({"lastName": "Kaur-Gagnon"}, 0.1)],
     }
 
 
@@ -84,23 +78,19 @@ def plan(users: int) -> dict[str, Sequence[Step]]:
         {"isCiroAffiliate": True},
         {},
     )
-    people, filed = dict[str, Sequence[Step]](), _filed()
+    people, later, retention = dict[str, Sequence[Step]](), _later(), settings.RETENTION_YEARS * 365.25
+    last = {1: 400.0, DUE: retention + 9, HELD: retention + 30, DUE_SOON: retention - 45}
     for number in range(1, users + 1):
+        rng = random.Random(f"days {number}")  # noqa: S311 - repeatable, not secret
         course = COURSES[(number - 1) % len(COURSES)]
         special = _FIRST_PERSON if number == 1 else {} if course else flagged[number // 5 % len(flagged)]
-        steps = zip(({**profile(number), **special}, *course), _days(number, course), strict=True)
-        entries = [(entry, 0.1) for entry in filed.get(number, ())]
-        people[external_id(number)] = (*steps, *ASKED.get(number, ()), *entries)
+        # Hours while it waits for compliance, weeks until later events, more since the last.
+        waiting, since = rng.uniform(0.05, 2), 1 + 300 * rng.random() ** 3
+        since = last.get(number, since if course and course[-1] != PENDING else waiting)
+        days = [waiting, *(rng.uniform(2, 20) for _ in course[1:]), since] if course else [since]
+        steps = zip(({**profile(number), **special}, *course), days, strict=True)
+        people[external_id(number)] = (*steps, *later.get(number, ()))
     return people
-
-
-def _days(number: int, course: Sequence[Event]) -> Sequence[float]:
-    """The days after each event: hours while it waits for compliance, weeks until later events, more since the last."""
-    rng = random.Random(f"days {number}")  # noqa: S311 - repeatable, not secret
-    waiting, since, retention = rng.uniform(0.05, 2), 1 + 300 * rng.random() ** 3, settings.RETENTION_YEARS * 365.25
-    special = {1: 400.0, DUE: retention + 9, HELD: retention + 30, DUE_SOON: retention - 45}
-    last = special.get(number, since if course and course[-1] != PENDING else waiting)
-    return [waiting, *(rng.uniform(2, 20) for _ in course[1:]), last] if course else [last]
 
 
 def profile(number: int) -> dict[str, Any]:

@@ -57,7 +57,14 @@ def seed(*, users: int, conversions: int) -> dict[str, Any]:
     partner, _ = Partner.objects.get_or_create(slug=PARTNER, defaults={"name": "Demo Bank"})
     sandbox = {"name": "Demo Bank, sandbox", "mode": Mode.SANDBOX}
     sandbox_partner, _ = Partner.objects.get_or_create(slug=SANDBOX_PARTNER, defaults=sandbox)
-    staff = [_staff_account(username, role) for username, role in ACCOUNTS.items()]
+    staff = []
+    for username, role in ACCOUNTS.items():
+        password, found = secrets.token_urlsafe(16), Staff.objects.filter(username=username).first()
+        with transaction.atomic():
+            account = found or create_staff(username=username, email=f"{username}@example.com", role=role)
+            # As of one that has signed in once: rules of two people need two.
+            account.change_password(password, is_one_time=False)
+        staff.append({"role": role, "username": username, "password": password})
     people = plan(users)
     _create_users(partner, people)
     customers = [one for one, steps in people.items() if any(event == ACTIVE for event, _ in steps)]
@@ -84,15 +91,6 @@ def _new_key(partner: Partner) -> dict[str, Any]:
         keys.revoke(old)
     key = keys.issue(partner=partner, label=COMMAND)
     return {"partner": partner.slug, "apiKey": key.api_key, "secret": key.secret}
-
-
-@transaction.atomic
-def _staff_account(username: str, role: str) -> Mapping[str, str]:
-    """An account with a new password. It counts as one that has signed in once: rules of two people need two."""
-    password, found = secrets.token_urlsafe(16), Staff.objects.filter(username=username).first()
-    staff = found or create_staff(username=username, email=f"{username}@example.com", role=role)
-    staff.change_password(password, is_one_time=False)
-    return {"role": role, "username": username, "password": password}
 
 
 def _create_users(partner: Partner, people: Mapping[str, Sequence[Step]]) -> None:
@@ -170,29 +168,28 @@ def _make_older(partner: Partner, days: Mapping[str, float]) -> None:
 
 
 def _import_conversions(partner: Partner, external_ids: Sequence[str], conversions: int) -> None:
-    """Import the missing ones of this many conversions, shared out among these users."""
+    """Import the missing ones of this many conversions of these users; amounts agree with their rates."""
     existing = set(Conversion.objects.filter(partner=partner).values_list("conversion_id", flat=True))
     users = list(partner.users.filter(external_id__in=external_ids).order_by("external_id"))
     with NamedTemporaryFile("w", suffix=".ndjson") as file:
         for number in range(1, conversions + 1) if users else ():
-            if f"demo-cv-{number:08d}" not in existing:
-                file.write(json.dumps(_record(users[number % len(users)], number)) + "\n")
+            user, name, rng = users[number % len(users)], f"demo-cv-{number:08d}", random.Random(number)  # noqa: S311
+            if name in existing:
+                continue
+            # Recent times are more likely. Every tenth has the same time as others of its user.
+            at = timezone.now() - (timezone.now() - user.created_at) * rng.random() ** 2
+            at = user.created_at + timedelta(days=1) if number % 10 == 0 else at
+            source, target = rng.sample(list(CURRENCIES), 2)
+            (value, decimals), (target_value, target_decimals) = CURRENCIES[source], CURRENCIES[target]
+            amount = round(Decimal(rng.lognormvariate(6, 1)) / Decimal(value), decimals)
+            rate = round(Decimal(value) / Decimal(target_value) * Decimal(rng.gauss(1, 0.01)), 12)
+            received = {"currency": target, "amount": f"{round(amount * rate, target_decimals):f}"}
+            of_user = {"partner": PARTNER, "externalId": user.external_id, "conversionId": name, "type": "conversion"}
+            given = {"createdAt": at.isoformat(), "rate": f"{rate:f}", "to": received}
+            line = {**of_user, **given, "from": {"currency": source, "amount": f"{amount:f}"}}
+            file.write(json.dumps(line) + "\n")
         file.flush()
         call_command("import_conversions", file.name, stdout=io.StringIO())
-
-
-def _record(user: User, number: int) -> dict[str, object]:
-    """A line of an import: amounts agree with their rates, and recent times are more likely."""
-    rng, age = random.Random(f"conversion {number}"), timezone.now() - user.created_at  # noqa: S311 - repeatable
-    # Every tenth has the same time as others of its user.
-    at = user.created_at + timedelta(days=1) if number % 10 == 0 else timezone.now() - age * rng.random() ** 2
-    (source, (value, decimals)), (target, (target_value, target_decimals)) = rng.sample(list(CURRENCIES.items()), 2)
-    amount = round(Decimal(rng.lognormvariate(6, 1)) / Decimal(value), decimals)
-    rate = round(Decimal(value) / Decimal(target_value) * Decimal(rng.gauss(1, 0.01)), 12)
-    names = {"partner": PARTNER, "externalId": user.external_id, "conversionId": f"demo-cv-{number:08d}"}
-    values = {"createdAt": at.isoformat(), "type": "conversion", "rate": f"{rate:f}"}
-    received = {"currency": target, "amount": f"{round(amount * rate, target_decimals):f}"}
-    return names | values | {"from": {"currency": source, "amount": f"{amount:f}"}, "to": received}
 
 
 def _publish_documents(user: User) -> None:

@@ -96,8 +96,8 @@ class Reference:
     def samples(self, one: Node, parameters: list[Node]) -> str:
         """Return the request with the description's examples, in a tab for each language."""
         target = one["path"]
-        for node in parameters:
-            target = target.replace(f"{{{node['name']}}}", str([*self.values(node), "…"][0]))
+        for one_of in parameters:
+            target = target.replace(f"{{{one_of['name']}}}", str([*self.values(one_of), "…"][0]))
         body = next(iter(self.values(self.media(one.get("requestBody", {})))), None)
         # A write gets a key by itself; some must not have one.
         is_keyed = one["method"] == "GET" or any(node["name"] == "Idempotency-Key" for node in parameters)

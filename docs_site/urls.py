@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path, re_path
 from django.views.decorators.http import require_safe
 
-from core.evidence_key import published
+from core.encryption import published
 
 
 @require_safe

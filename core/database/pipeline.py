@@ -1,7 +1,6 @@
 """A connection with a limit to the wait for a response, and its prepared statements (libpq's pipeline mode).
 
-psycopg's cursors send, wait and read in steps that each release the interpreter's lock. This module uses psycopg.pq,
-below the cursors, with psycopg's conversion of values: a statement costs a third.
+It uses psycopg.pq, below the cursors, whose steps each release the interpreter's lock: a statement costs a third.
 """
 
 import itertools
@@ -40,18 +39,11 @@ class Result(NamedTuple, Generic[T]):
 
 
 class Query(NamedTuple, Generic[T]):
-    """A statement, prepared once per connection, and its parameters.
-
-    statement: with `%s` for each parameter, typed by its context or a cast. row: makes an object of each row.
-    """
+    """A statement, prepared once per connection, with `%s` for each parameter. row: makes an object of each row."""
 
     statement: str
     parameters: Sequence[object]
     row: RowMaker[T] = cast("RowMaker[Any]", tuple)
-
-
-BEGIN: Query[Any] = Query("BEGIN", ())
-COMMIT: Query[Any] = Query("COMMIT", ())
 
 
 class ResponseTimeoutError(OperationalError):
@@ -103,10 +95,8 @@ _orders: dict[tuple[str, str], list[dict[str, str | None]]] = {}
 def connect(parameters: dict[str, Any]) -> BoundedConnection:
     """Return a connection to the first host that accepts one. Raises psycopg.OperationalError.
 
-    psycopg tries all hosts in the order of the URL, and waits for each that is silent, every time. Here the last good
-    host comes first, and what one attempt has not tried, the next one tries: so an attempt takes seconds at most,
-    whatever the number of hosts. No host is tried whose silence could outlast the request's deadline.
-    parameters: of psycopg's connect. A host without the role that `target_session_attrs` names accepts none.
+    psycopg would wait for each that is silent, every time. Here the last good host comes first, and what one attempt
+    has not tried, the next one tries: an attempt takes seconds at most, and ends before the request's deadline.
     """
     until = time.monotonic() + CONNECT_SECONDS
     if (deadline := request_context.deadline) is not None:

@@ -24,9 +24,8 @@ class Record(models.Model):
 def shape(column: str, path: str, *, name: str) -> CheckConstraint:
     """The constraint that a JSON column is NULL or meets the predicate `path`, of SQL/JSON in its lax mode.
 
-    The serving role writes such JSON for good: no row may break a page that shows it. What a shape allows and a reader
-    does not know, the reader shows as it is. The lax mode looks into an array where an object is expected: a path says
-    by `[*].type()` that there is none.
+    The serving role writes such JSON for good: no row may break a page that shows it. The lax mode looks into an array
+    where an object is expected: a path says by `[*].type()` that there is none.
     """
     return _constraint(column, path + _READABLE, name)
 
@@ -43,11 +42,9 @@ def _constraint(column: str, path: str, name: str) -> CheckConstraint:
 
 
 def newest_of_each_mode(name: str, *columns: str) -> list[Index]:
-    """The order of a list of staff, by an index of the rows of real users and one of those of sandbox users.
+    """The order of a list of staff, these columns, by an index of the rows of real users and one of sandbox users.
 
-    columns: those of the order.
-    Instead of an index that begins with is_sandbox, PostgreSQL would choose the primary key's, whose order the rows
-    have on disk, and read past all rows of the other mode.
+    Instead of one that begins with is_sandbox, PostgreSQL would choose the primary key's, and read past the other mode.
     """
     return [
         Index(fields=columns, condition=Q(is_sandbox=is_sandbox), name=f"{name}_{mode}")
@@ -61,10 +58,9 @@ def wire_time(expression: str) -> str:
 
 
 def json_text(template: str, *values: str) -> str:
-    """The SQL of a JSON text, byte for byte as orjson writes it.
+    """The SQL of a JSON text, byte for byte as orjson writes it. values: SQL, none of it null, a text by `to_json(…)`.
 
-    template: the JSON without white space, and `%s` for each value. values: SQL, none of it null. `to_json(…)` puts a
-    text in quotes and escapes it; one whose characters a constraint limits needs only the quotes.
+    template: the JSON without white space, with `%s` for each value.
     """
     first, *pieces = template.split("%s")
     following = "".join(f" || {value}::text || '{piece}'" for value, piece in zip(values, pieces, strict=True))

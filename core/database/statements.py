@@ -1,8 +1,7 @@
 """Prepared statements on Django's connection, for the few queries of every request; everything else uses the ORM.
 
-And the context of history rows: who changed a row, and by which request or command. pghistory's triggers read it from
-a setting of the transaction. Its own context manager would add a second command to each statement, which server-side
-binding refuses.
+And the context of history rows: who changed a row, by which request or command, in a setting of the transaction.
+pghistory's own context manager would add a second command to each statement, which server-side binding refuses.
 """
 
 import json
@@ -88,20 +87,16 @@ def response_timeout(seconds: float) -> AbstractContextManager[None]:
 
 
 def fetch_within(seconds: int, query: Query[T]) -> list[T]:
-    """The rows of a query that may take so long.
-
-    Limit and query are one round trip and one transaction: a process that is frozen afterwards holds no lock. Within a
-    transaction, the limit holds up to its end.
-    """
+    """The rows of a query that may take so long, in one round trip; a transaction has the limit up to its end."""
     with response_timeout(seconds):
         rows: list[T] = _connection().run((Query(_STATEMENT_TIMEOUT, (f"{seconds}s",)), query))[-1].rows
     return rows
 
 
 def may_retry(failure: BaseException, *, begun: float) -> bool:
-    """Whether PostgreSQL has rolled a transaction back for a deadlock, a serialization failure or a stale plan.
+    """Whether a transaction failed by a deadlock, a serialization failure or a stale plan, and a retry is not late.
 
-    begun: when the first attempt did (monotonic). False within another transaction, and where a retry would be late.
+    begun: when the first attempt did (monotonic).
     """
     state = sqlstate(failure)
     late = time.monotonic() - begun > RETRY_WITHIN_SECONDS
@@ -112,10 +107,7 @@ def may_retry(failure: BaseException, *, begun: float) -> bool:
 
 
 def context(**values: str) -> str:
-    """The parameter of SET_CONTEXT. No personal data of users.
-
-    values: partner, key, staff, operator (of a command), command, by and reason (its arguments), source, requestId.
-    """
+    """The parameter of SET_CONTEXT, such as partner, key, staff, operator, command; no personal data of users."""
     return json.dumps(values)
 
 
@@ -125,11 +117,7 @@ def set_context(**values: str) -> None:
 
 
 def act_as(**values: str) -> None:
-    """Have each transaction of this thread begin with this context, or without one if there are no values.
-
-    An open one gets it with its next statement. What is written in autocommit names nobody, so what adds a line of the
-    audit log or of a history is `atomic`.
-    """
+    """Have each transaction of this thread, an open one too, begin with this context, or none; not autocommit."""
     _connection().begin_with = context(**values) if values else ""
 
 

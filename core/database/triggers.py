@@ -1,8 +1,7 @@
 """Triggers that no session setting disables.
 
-pgtrigger's own can be skipped by setting `pgtrigger.ignore`, and run with the rights and search path of the session.
-These run as the schema's owner: the serving role needs no right to write history, and a temporary table of the same
-name has no effect. PUBLIC may not execute their functions, which could otherwise be attached to other tables.
+pgtrigger's own can be skipped by `pgtrigger.ignore`, and run with the rights and search path of the session. These run
+as the schema's owner. PUBLIC may not execute their functions, which could otherwise be attached to other tables.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,8 @@ from django.db.migrations.operations.base import Operation
 from pghistory import trigger as history_trigger
 from pgtrigger import compiler
 from pgtrigger.migrations import AddTrigger
+
+OPERATIONS = {"insert": pgtrigger.Insert, "update": pgtrigger.Update, "delete": pgtrigger.Delete}
 
 
 class PermanentTriggerSql(compiler.UpsertTriggerSql):
@@ -117,11 +118,10 @@ def trigger(
     has for all inserted rows, of a trigger for each statement. declare: the body's variables, with their types.
     """
     when, operation, *columns = timing.replace(" of ", " ").replace(",", "").split()
-    operations = {"insert": pgtrigger.Insert, "update": pgtrigger.Update, "delete": pgtrigger.Delete}
     options: dict[str, Any] = {
         "name": name,
         "when": pgtrigger.Before if when == "before" else pgtrigger.After,
-        "operation": pgtrigger.UpdateOf(*columns) if columns else operations[operation],  # type: ignore[no-untyped-call]
+        "operation": pgtrigger.UpdateOf(*columns) if columns else OPERATIONS[operation],  # type: ignore[no-untyped-call]
         "condition": pgtrigger.Condition(condition) if condition else None,
     }
     if rows:
@@ -200,42 +200,28 @@ class _PermanentEvent(PermanentTrigger, history_trigger.Event):
     """pghistory's trigger, installed by PermanentTriggerSql."""
 
 
-class _PermanentTracker(pghistory.RowEvent):
+class PermanentTracker(pghistory.RowEvent):
+    """Records the rows of an operation, by a trigger that is installed by PermanentTriggerSql."""
+
     def add_event_trigger(self, event_model: Any) -> None:
-        pgtrigger.register(
-            _PermanentEvent(  # type: ignore[no-untyped-call]
-                event_model=event_model,
-                label=self.label,
-                name=self.trigger_name,
-                row=self.row,
-                operation=self.operation,
-                condition=self.condition,
-                level=self.level,
-            )
-        )(event_model.pgh_tracked_model)
+        """Register it with the model whose rows are recorded."""
+        names = ("label", "row", "operation", "condition", "level")
+        options = {name: getattr(self, name) for name in names} | {"name": self.trigger_name}
+        event: Any = _PermanentEvent(event_model=event_model, **options)  # type: ignore[no-untyped-call]
+        pgtrigger.register(event)(event_model.pgh_tracked_model)
 
 
-class InsertEvent(_PermanentTracker, pghistory.InsertEvent):
-    """Records inserted rows."""
-
-
-class UpdateEvent(_PermanentTracker, pghistory.UpdateEvent):
-    """Records updated rows, if a value changed."""
-
-
-class DeleteEvent(_PermanentTracker, pghistory.DeleteEvent):
-    """Records deleted rows."""
+def recorded(*operations: str, **options: Any) -> list[PermanentTracker]:
+    """What records inserted, updated (if a value changed) or deleted rows. operations: `insert`, `update`, `delete`."""
+    rows = {"insert": "NEW", "update": "NEW", "delete": "OLD"}
+    return [PermanentTracker(one, row=rows[one], operation=OPERATIONS[one], **options) for one in operations]
 
 
 # --- Operations of migrations ---
 
 
 class AddTriggers(Operation):
-    """Adds triggers of a model. model_name: in lower case.
-
-    pgtrigger's AddTrigger, which `makemigrations` writes, renders the model and all those related to it once for each
-    trigger: half the time of a new database's migrations.
-    """
+    """Adds triggers of a model (lower case) in half the time of pgtrigger's AddTrigger, which renders it each time."""
 
     reversible = True
 
@@ -264,10 +250,6 @@ class AddTriggers(Operation):
 
 
 def set_storage(table: str, parameters: Mapping[str, float]) -> RunSQL:
-    """Set storage parameters of a table; docs/scaling.md says why these numbers.
-
-    It takes SHARE UPDATE EXCLUSIVE, which neither reads nor writes wait for. A page that is full already stays so until
-    its rows have moved.
-    """
+    """Set storage parameters of a table (docs/scaling.md), by a lock that neither reads nor writes wait for."""
     given = ", ".join(f"{name} = {value}" for name, value in parameters.items())
     return RunSQL(f"ALTER TABLE {table} SET ({given})", f"ALTER TABLE {table} RESET ({', '.join(parameters)})")

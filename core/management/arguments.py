@@ -18,8 +18,7 @@ T = TypeVar("T")
 class Argument:
     """An argument of a command, with the flags and options of argparse's `add_argument`.
 
-    find: makes the command's value of what was given, such as the row of an id, once the command runs. Its
-    ValueError or ValidationError says what is wrong with the argument.
+    find: makes the value of what was given, such as the row of an id. Its ValueError or ValidationError is shown.
     """
 
     def __init__(self, *flags: str, find: Callable[[Any], Any] | None = None, **options: Any) -> None:

@@ -160,12 +160,19 @@ def translated_errors() -> Iterator[None]:
 def explained(error: Exception) -> str:
     """One line for an error that an operator can correct; empty for any other."""
     if isinstance(error, (DatabaseError, InterfaceError)):
-        return _of_database(error)
+        # Django's MigrationSchemaMissing hides the database's error.
+        state = errors.sqlstate(error) or errors.sqlstate(error.__context__)
+        text = "The database cannot be reached, or did not respond in time."
+        if state in _REFUSALS or not errors.is_unreachable(error):
+            text = _REFUSALS.get(state or "", "")
+        elif said := errors.connection_refusal(error):
+            text = f"The database refused the connection: {said}. Check DATABASE_URL and OWNER_DATABASE_URL."
+        return text
     if isinstance(error, ValidationError):
         fields = error.message_dict if hasattr(error, "error_dict") else {NON_FIELD_ERRORS: error.messages}
         parts = [("" if name == NON_FIELD_ERRORS else f"{name}: ") + " ".join(texts) for name, texts in fields.items()]
         return " ".join(parts)
-    if isinstance(error, (CommandError, ImproperlyConfigured, RefusedError)):
+    if isinstance(error, (ImproperlyConfigured, RefusedError)):
         return str(error)
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}."
@@ -174,16 +181,6 @@ def explained(error: Exception) -> str:
         found = next((model for model in models if isinstance(error, model.DoesNotExist)), None)
         return f"{capfirst(found._meta.verbose_name)} not found." if found else ""  # noqa: SLF001 - Django's public name
     return ""
-
-
-def _of_database(error: Exception) -> str:
-    # Django's MigrationSchemaMissing hides the database's error.
-    state = errors.sqlstate(error) or errors.sqlstate(error.__context__)
-    if state in _REFUSALS or not errors.is_unreachable(error):
-        return _REFUSALS.get(state or "", "")
-    if said := errors.connection_refusal(error):
-        return f"The database refused the connection: {said}. Check DATABASE_URL and OWNER_DATABASE_URL."
-    return "The database cannot be reached, or did not respond in time."
 
 
 def ending_signals() -> list[signal.Signals]:

@@ -15,7 +15,7 @@ import pytest
 from django.apps import apps
 from django.db import DatabaseError, IntegrityError, ProgrammingError, connection, models, transaction
 
-from core.database import grants
+from core.database import serving_role
 from partners.models import Partner
 from staff.models import Staff
 from tests import factories
@@ -344,7 +344,7 @@ def test_a_closure_names_only_a_decision_that_closed_it(world: World) -> None:
 def kept_for_good() -> dict[str, type[models.Model]]:
     """The tables to which the serving role adds rows that it cannot remove, nor replace; claims, and the audit log."""
     found = {"users_claim", "core_auditentry"}
-    for table, granted in grants.declared()[0].items():
+    for table, granted in serving_role.declared()[0].items():
         kinds = {one.split(" ")[0] for one in granted}
         if "INSERT" in kinds and "DELETE" not in kinds and "UPDATE" not in granted:
             found.add(table)

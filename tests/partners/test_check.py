@@ -16,7 +16,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 import events.monitoring
-from core.database import grants, serving_role
+from core.database import serving_role
 from events.monitoring import APPLICATION_NAME
 from partners import checks
 from partners.authentication import keys
@@ -95,9 +95,9 @@ def test_grants_are_compared_with_those_that_are_declared(monkeypatch: pytest.Mo
         with transaction.atomic(using=serving_role.OWNER):
             with owner.cursor() as cursor:
                 cursor.execute(statement)
-            assert grants.differences(owner, role) == differences
+            assert serving_role.differences(owner, role) == differences
             transaction.set_rollback(True, using=serving_role.OWNER)
-    monkeypatch.setattr(grants, "differences", lambda *_: (["SELECT on a"], ["DELETE on b"]))
+    monkeypatch.setattr(serving_role, "differences", lambda *_: (["SELECT on a"], ["DELETE on b"]))
     messages = found()
     assert "DELETE on b" in messages["psi.E006"]
     assert "SELECT on a" in messages["psi.E007"]

@@ -17,7 +17,7 @@ import pytest
 from django.conf import settings
 
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, checkout_server, programs
-from core.database import grants
+from core.database import serving_role
 from demo.people import external_id
 from demo.walk import Walk
 from tests.slow.live.conftest import production, start_server
@@ -66,7 +66,7 @@ class Place:
         """Return constraints, triggers and rights."""
         with psycopg.connect(self.owner) as connection, connection.cursor() as cursor:
             found = {name: sorted(cursor.execute(statement).fetchall()) for name, statement in PROMISES.items()}
-            held = grants.effective(cursor, SERVICE_ROLE)  # type: ignore[arg-type]
+            held = serving_role.effective(cursor, SERVICE_ROLE)  # type: ignore[arg-type]
         return found | {"grants": sorted((table, *sorted(rights)) for table, rights in held.items())}
 
 

@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings as project_settings
 from pytest_django import Settings
 
-from config.document_storage import document_storage
+from config.setting_types import document_storage
 from tests.factories import NOON, DocumentFactory, add_documents
 from tests.support.metrics import totals
 from transactions.documents.downloads import CHUNK_BYTES

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from core.database.schema import Record, context_shape, json_text, newest_of_each_mode, wire_time
-from core.database.triggers import InsertEvent, UpdateEvent, append_only
+from core.database.triggers import append_only, recorded
 from core.json_rules import has_visible_character
 from partners.models import Partner
 from staff.models import Staff
@@ -177,9 +177,9 @@ class User(Record):  # type: ignore[django-manager-missing]  # pghistory makes U
 class UserEvent(
     pghistory.create_event_model(  # type: ignore[misc]
         User,
-        InsertEvent(),
+        *recorded("insert"),
         # Each change of profile or status moves it. What triggers keep of requirements has rows of its own.
-        UpdateEvent(condition=pgtrigger.Condition("OLD.updated_at IS DISTINCT FROM NEW.updated_at")),
+        *recorded("update", condition=pgtrigger.Condition("OLD.updated_at IS DISTINCT FROM NEW.updated_at")),
         exclude=[*_REQUIREMENT_COLUMNS, *FOLDED_COLUMNS, "status_reason_code", "identity_changed_at"],
         context_field=pghistory.ContextJSONField(),
         context_id_field=None,

@@ -17,7 +17,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from backoffice.exports import archives
-from core import evidence_key as keys
+from core import encryption as keys
 from staff.models import Staff
 from tests.support.client import Response
 from tests.support.documents import LONG, add_document, path_of
