@@ -1,6 +1,7 @@
 """Deliveries to webhooks: their columns and the admin, with the attempts of each and a retry."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -80,6 +81,13 @@ class TypeFilter(ChoiceFilter):
     options = tuple((one, one) for one in (*EventType.values, deliveries.TEST_TYPE))
 
 
+def _time(text: str) -> str:
+    """A time of an attempt; the text itself where it is none: nothing else keeps its form."""
+    with suppress(ValueError, OverflowError):
+        return moment(datetime.fromisoformat(text))
+    return text
+
+
 @admin.register(WebhookDelivery)
 class WebhookDeliveryAdmin(ReadOnlyAdmin):
     """Deliveries, the newest first."""
@@ -118,10 +126,7 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         yield Table(
             _("Attempts"),
             (_("time"), _("result"), _("duration")),
-            [
-                (moment(datetime.fromisoformat(one["at"])), result(one), f"{one['milliseconds']} ms")
-                for one in reversed(obj.attempts)
-            ],
+            [(_time(one["at"]), result(one), f"{one['milliseconds']} ms") for one in reversed(obj.attempts)],
             empty=_("None yet."),
         )
 
