@@ -27,7 +27,7 @@ from backoffice.case.forms import NoteForm
 from backoffice.exports import downloads
 from backoffice.exports.views import ExportAction
 from users import retention
-from users.decisions.approval_rules import pair_of
+from users.decisions.proposals import pair_of
 from users.models import AccessKind, Erasure, ErasureProposal, FileKind, Hold, ProposalState, ProposedErasure
 from users.models.approvals import REASON_LENGTH
 from users.models.retention import KEEP_RECORDS

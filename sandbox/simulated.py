@@ -36,8 +36,14 @@ from users.decisions.compliance import REASON_CODE_LENGTH, Decision, ReasonCodeE
 from users.models import RequirementCode, Status, User
 from users.models.columns import FIELD_NAMES
 from users.models.requirements import MAX_DUE_DAYS, MESSAGE_LENGTH
-from users.requirements import DEFAULT_DUE_DAYS, close_requirement, open_requirement, with_requirements
-from users.wording import forbidden_words, hidden_parts
+from users.requirements import (
+    DEFAULT_DUE_DAYS,
+    close_requirement,
+    forbidden_words,
+    hidden_parts,
+    open_requirement,
+    with_requirements,
+)
 
 log = structlog.get_logger("sandbox.simulated")
 

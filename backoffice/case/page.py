@@ -19,9 +19,16 @@ from backoffice.lists.waiting_time import age_state, format_duration
 from staff.models import Staff
 from users import requirements
 from users.decisions import compliance, proposals
-from users.decisions.approval_rules import moves_of_two, pair_of
-from users.decisions.changes import Changes, FieldChange, differences, version_of
-from users.decisions.decision_basis import Snapshot, flag_in_words, snapshot_for
+from users.decisions.decision_basis import (
+    Changes,
+    FieldChange,
+    Snapshot,
+    differences,
+    flag_in_words,
+    snapshot_for,
+    version_of,
+)
+from users.decisions.proposals import moves_of_two, pair_of
 from users.decisions.reasons import common_maker_note, label_of, note_of
 from users.decisions.risk_flags import approval_needs_note
 from users.models import Claim, Proposal, ProposalState, Status, User, UserEvent

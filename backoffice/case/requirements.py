@@ -19,8 +19,7 @@ from core.formats import format_timestamp
 from core.refusals import RefusedError
 from staff.models import Staff
 from users.api.serializers import asked_json
-from users.decisions.changes import FieldChange
-from users.decisions.decision_basis import HISTORY_PERMISSION
+from users.decisions.decision_basis import HISTORY_PERMISSION, FieldChange
 from users.models import Requirement, RequirementCode, RequirementResponse, RequirementState, User, UserEvent
 from users.models.columns import FIELD_NAMES, IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
 from users.models.requirements import CLOSURE_NOTE_LENGTH, MESSAGE_LENGTH

@@ -15,8 +15,7 @@ from backoffice.case.file import PERMISSION as FILE
 from backoffice.lists.cells import labelled, made_by, made_through
 from backoffice.lists.waiting_time import format_open_time
 from staff.models import Staff
-from users.decisions.changes import FieldChange, differences
-from users.decisions.decision_basis import HISTORY_PERMISSION, display
+from users.decisions.decision_basis import HISTORY_PERMISSION, FieldChange, differences, display
 from users.decisions.reasons import label_of, note_of, people_of
 from users.file.entries import described
 from users.models import (

@@ -19,7 +19,7 @@ from backoffice.lists.filters import SinceFilter, UntilFilter
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.users.filters import FlagFilter, ModeFilter, OpenedFilter, ReasonFilter, mode_of, users_found
 from staff.models import Staff
-from users.decisions.changes import FieldChange, differences
+from users.decisions.decision_basis import FieldChange, differences
 from users.decisions.reasons import label_of, move_of, note_of, people_of
 from users.models import AccessKind, AccessRecord, Page, Proposal, Status, StatusChange, UserEvent
 from users.models.columns import IDENTITY_PERMISSION, PROFILE_COLUMNS

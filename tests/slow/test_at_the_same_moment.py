@@ -12,8 +12,8 @@ from staff.models import Staff
 from tests import factories
 from tests.support.at_once import tried_at_once
 from users import claims
-from users.decisions.changes import version_of
 from users.decisions.compliance import Decision, StaleError, decide
+from users.decisions.decision_basis import version_of
 from users.models import AccessRecord, Claim, Status, StatusChange, User
 
 PEOPLE = 4

@@ -32,7 +32,7 @@ from tests.support.named_actors import lines_name_who_acts  # noqa: F401 - a fix
 from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider, started
 from tests.support.staff import TOTP_SECRET, totp_code
 from users.decisions import compliance, proposals
-from users.decisions.changes import version_of
+from users.decisions.decision_basis import version_of
 from users.models import User
 
 pytestmark = pytest.mark.django_db

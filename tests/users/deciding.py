@@ -2,7 +2,7 @@
 
 from django.test import Client
 
-from users.decisions.changes import version_of
+from users.decisions.decision_basis import version_of
 from users.models import User
 
 

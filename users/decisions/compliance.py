@@ -18,7 +18,7 @@ from core.refusals import RefusedError
 from staff.models import Staff
 from users import claims
 from users.decisions import decision_basis, metrics
-from users.decisions.changes import ConcurrentChanges, changes_since, version_of
+from users.decisions.decision_basis import ConcurrentChanges, changes_since, version_of
 from users.decisions.reasons import REASONS
 from users.decisions.risk_flags import approval_needs_note, risk_flag_codes
 from users.models import CaseNote, Claim, Proposal, StatusChange, User

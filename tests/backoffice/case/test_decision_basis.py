@@ -13,7 +13,7 @@ from tests.support.client import PartnerClient, Transport
 from tests.support.commands import run
 from tests.support.staff import client_as, client_of
 from tests.users.deciding import decide_url, decision, page_of
-from users.decisions.changes import version_of
+from users.decisions.decision_basis import version_of
 from users.models import AccessRecord, Status, StatusChange, User
 
 

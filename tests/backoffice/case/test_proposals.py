@@ -13,8 +13,8 @@ from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_of, hidden_version
 from tests.users.deciding import case_of, decide_url, decision, page_of
-from users.decisions.changes import version_of
 from users.decisions.compliance import add_note
+from users.decisions.decision_basis import version_of
 from users.models import Proposal, StatusChange, User
 
 WAITING = reverse("admin:users_proposal_changelist")

@@ -18,7 +18,7 @@ from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.client import Response
 from tests.support.staff import totp_code
 from users.decisions import compliance, proposals
-from users.decisions.changes import version_of
+from users.decisions.decision_basis import version_of
 from users.models import User
 
 pytestmark = pytest.mark.django_db

@@ -4,8 +4,8 @@ from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.staff import client_as
 from tests.users.deciding import page_of
-from users.decisions.changes import Changes, changes_since, since_last_decision, version_of
 from users.decisions.compliance import Decision, decide
+from users.decisions.decision_basis import Changes, changes_since, since_last_decision, version_of
 from users.models import Status, User
 from users.models.columns import PROFILE_COLUMNS
 from users.profile.labels import LABELS, display_value

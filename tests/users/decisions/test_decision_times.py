@@ -13,8 +13,8 @@ from tests.conftest import database_url
 from tests.support.at_once import wait_for_sessions
 from tests.support.staff import client_as
 from tests.support.timeouts import WAIT_SECONDS
-from users.decisions.changes import since_last_decision
 from users.decisions.compliance import Decision, decide
+from users.decisions.decision_basis import since_last_decision
 from users.models import Status, StatusChange, User
 
 

@@ -22,8 +22,7 @@ from tests.support.plans import planning_without
 from users import claims, requirements
 from users.decisions import compliance, proposals
 from users.models import Requirement, RequirementClosure, RequirementResponse, User
-from users.requirements import check_message
-from users.wording import forbidden_words
+from users.requirements import check_message, forbidden_words
 
 APPROVED: dict[str, Any] = {"reason": "Papers seen."}
 

@@ -1,5 +1,5 @@
 from core.management.base import Outcome, ServiceCommand, listing
-from users.decisions.approval_rules import rules_in_force
+from users.decisions.proposals import rules_in_force
 from users.models import Condition
 from users.models.approvals import RULED_MOVES
 

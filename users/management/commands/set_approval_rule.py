@@ -8,7 +8,7 @@ from core.database.base import SET_CONTEXT
 from core.database.pipeline import Query
 from core.management.arguments import DRY_RUN, Argument
 from core.management.base import Outcome, ServiceCommand
-from users.decisions.approval_rules import LEAST_DECIDERS, deciders, rules_in_force
+from users.decisions.proposals import LEAST_DECIDERS, deciders, rules_in_force
 from users.models import ApprovalRule, Condition, Status
 from users.models.approvals import RULED_MOVES
 
