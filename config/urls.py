@@ -17,10 +17,9 @@ from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, generate_latest
 
 from events.feed.views import EventList
 from events.monitoring import feeds, webhooks
-from partners.api.base import PartnerAPIView, UnknownPath
+from partners.api.base import IdempotencyKeyItem, PartnerAPIView, Ping, UnknownPath
 from partners.monitoring import health
 from partners.monitoring.metrics import InstallationCollector, gauges
-from partners.views import IdempotencyKeyItem, Ping
 from sandbox import self_service, simulated
 from sandbox.views import SandboxMixin
 from transactions.api import DocumentFile, DocumentList, TransactionList

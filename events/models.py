@@ -295,10 +295,7 @@ class WebhookDelivery(models.Model):
 
 
 def outbox_entry(kind: EventType, *, source: str, **data: str) -> str:
-    """The SQL that writes an entry of one event about a user.
-
-    source: the text after FROM, with the user as `u`. data: of the event beside who it is about, expressions by name.
-    """
+    """SQL that writes an event about a user. source: the text after FROM, with the user as `u`. data: SQL by name."""
     about = {"externalId": "u.external_id", "userId": "u.id"}
     return f"""
         INSERT INTO events_outboxentry (partner_id, type, user_ids, data)

@@ -34,10 +34,7 @@ def validate_one_line(value: str) -> None:
 
 
 def in_force(path: str = "") -> models.Q:
-    """Match API keys that are neither revoked nor expired. path: from the queryset's model, such as `api_keys__`.
-
-    `ApiKey.state` says the same of a row, KEY_IS_ACTIVE in SQL.
-    """
+    """Match API keys neither revoked nor expired, as ApiKey.state and KEY_IS_ACTIVE do. path: such as `api_keys__`."""
     not_expired = models.Q((f"{path}expires_at", None)) | models.Q((f"{path}expires_at__gt", Now()))
     return models.Q((f"{path}revoked_at", None)) & not_expired
 

@@ -20,8 +20,7 @@ from partners.api.serializers import ChoiceField, ItemsField, StrictSerializer, 
 from partners.authentication import keys
 from partners.authentication.signature_authentication import AuthenticationFailure, unauthorized
 from partners.models import ApiKey, Partner, SandboxRequest, in_force
-from sandbox import faults
-from sandbox.views import NoFieldsSerializer, SandboxView
+from sandbox.views import NoFieldsSerializer, SandboxView, slow_slot
 
 DEFAULT_HOURS, MAX_HOURS = 24, endpoints.MAX_OVERLAP // timedelta(hours=1)
 SIGNING_KEY = "This key signed the request: revoke it by another one, or rotate it without an overlap."
@@ -200,7 +199,7 @@ class WebhookCollection(WebhookView):
 
     def post(self, request: PartnerRequest) -> HttpResponse:
         # It resolves a name: not in the write's transaction.
-        with faults.slow_slot(request.user.partner_id, WAIT_SECONDS):
+        with slow_slot(request.user.partner_id, WAIT_SECONDS):
             webhook = self.validated()
         with self.once() as claim:
             if claim.is_new:
@@ -257,7 +256,7 @@ class WebhookTest(WebhookView):
         # What is refused takes no slot.
         endpoint = self.get_endpoint(webhook_id)
         self.validated()
-        with faults.slow_slot(request.user.partner_id, WAIT_SECONDS):
+        with slow_slot(request.user.partner_id, WAIT_SECONDS):
             with self.once() as claim:
                 claim.send(None)
                 try:

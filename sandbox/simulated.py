@@ -1,7 +1,4 @@
-"""Decisions, requirements, conversions and documents that a sandbox partner simulates: contract, sections 11 and 13.
-
-They follow the rules of compliance, in the name of the account `sandbox`, and those of imports.
-"""
+"""What sandbox partners simulate (contract, sections 11 and 13), by compliance's rules, as `sandbox`, and imports'."""
 
 import uuid
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,10 @@
 """Views of sandbox partners' requests under /v1: faults, diagnosis and the list of requests (contract, section 11)."""
 
+import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from enum import StrEnum
 from functools import partial
 from typing import Any
 
@@ -17,7 +20,14 @@ from core.request_context import request_context
 from partners import request_log
 from partners.api import idempotency, throttling
 from partners.api.base import Handler, PartnerAPIView
-from partners.api.errors import MethodNotAllowedError, NotFoundError, UnavailableError
+from partners.api.errors import (
+    InternalError,
+    MethodNotAllowedError,
+    NotFoundError,
+    TooManyRequestsError,
+    UnavailableError,
+    invalid_parameter,
+)
 from partners.api.idempotency import KeyUse
 from partners.api.request import PartnerRequest
 from partners.api.response import LostResponse
@@ -26,8 +36,6 @@ from partners.authentication import diagnosis, keys, signature_authentication
 from partners.authentication.signature_authentication import AuthenticationFailure, Caller, SignatureRefusedError
 from partners.authentication.signatures import NotUtf8Error
 from partners.models import Mode
-from sandbox import faults
-from sandbox.faults import Fault
 from users.api.views import check_external_id, found
 from users.models import User
 
@@ -41,11 +49,78 @@ _BEFORE_THE_KEY = {
 }
 
 
-class SandboxMixin(PartnerAPIView):
-    """What the sandbox does around a view, by the methods that DRF calls.
+HEADER = "X-Sandbox-Fault"
+SLOW_SECONDS = 5.0
+RETRY_AFTER_SECONDS = 1
+# Each slow request holds a thread of the worker: further ones get 503.
+MAX_SLOW = 2
 
-    caller: of a sandbox partner, once it is known. fault: that the request asks for.
-    """
+
+class Fault(StrEnum):
+    """The values of the header."""
+
+    TOO_MANY_REQUESTS = "tooManyRequests"
+    INTERNAL_ERROR = "internalError"
+    UNAVAILABLE = "unavailable"
+    SLOW = "slow"
+    LOST_ANSWER = "lostAnswer"
+
+
+NOT_A_FAULT = f"Must be one of: {', '.join(Fault)}."
+
+# Those with a slow request under way, one each: none takes another's turn.
+_slow_partners: set[int] = set()
+_slow_requests = threading.Condition()
+
+
+def requested_fault(request: PartnerRequest) -> Fault | None:
+    """The fault that a sandbox partner's request asks for. Raises it if it is an error, BadRequestError if unknown."""
+    value = request.header("HTTP_X_SANDBOX_FAULT")
+    if value is None:
+        return None
+    if value not in set(Fault):
+        raise invalid_parameter(HEADER, NOT_A_FAULT, "notAllowed")
+    # The alerts do not count it.
+    request_context.is_simulated = True
+    match Fault(value):
+        case Fault.TOO_MANY_REQUESTS:
+            raise TooManyRequestsError(RETRY_AFTER_SECONDS)
+        case Fault.INTERNAL_ERROR:
+            raise InternalError
+        case Fault.UNAVAILABLE:
+            raise UnavailableError
+        case fault:
+            return fault
+
+
+def wait(partner_id: int) -> None:
+    """Be slow. Raises UnavailableError where too many requests are."""
+    with slow_slot(partner_id), request_context.without_deadline():
+        time.sleep(SLOW_SECONDS)
+
+
+@contextmanager
+def slow_slot(partner_id: int, wait_seconds: float = 0.0) -> Iterator[None]:
+    """Hold one of this process's MAX_SLOW slots, one a partner. Raises UnavailableError if none is free in time."""
+
+    def is_free() -> bool:
+        return len(_slow_partners) < MAX_SLOW and partner_id not in _slow_partners
+
+    with _slow_requests:
+        if not _slow_requests.wait_for(is_free, wait_seconds):
+            request_context.is_simulated = True
+            raise UnavailableError
+        _slow_partners.add(partner_id)
+    try:
+        yield
+    finally:
+        with _slow_requests:
+            _slow_partners.remove(partner_id)
+            _slow_requests.notify_all()
+
+
+class SandboxMixin(PartnerAPIView):
+    """What the sandbox does around a view. caller: a sandbox partner's, once known. fault: the one asked for."""
 
     caller: Caller | None = None
     fault: Fault | None = None
@@ -67,27 +142,24 @@ class SandboxMixin(PartnerAPIView):
         """Raise the fault that is asked for, once the request is counted. Raises ApiError."""
         super().initial(request, *args, **kwargs)
         if self.caller is not None:
-            self.fault = faults.requested_fault(self.request)
+            self.fault = requested_fault(self.request)
 
     def get_handler(self) -> Handler:
         """The view's method, slow if that is asked for."""
         return partial(self._slowly, super().get_handler())
 
     def _slowly(self, handler: Handler, request: PartnerRequest, **kwargs: Any) -> HttpResponseBase:
-        """Wait once, before anything is done; under an Idempotency-Key with its lock, so that a look-up waits too.
-
-        A write whose response is stored does not wait.
-        """
+        """Wait once, first, under the lock of an Idempotency-Key; not where the response to a write is stored."""
         if self.fault is not Fault.SLOW or self.has_waited:
             return handler(request, **kwargs)
         self.has_waited = True
         partner_id, key = request.user.partner_id, request.header("HTTP_IDEMPOTENCY_KEY") or ""
         if request.method == "GET" or self.idempotency_key_use is not KeyUse.HONOURED or not is_uuid(key):
-            faults.wait(partner_id)
+            wait(partner_id)
             return handler(request, **kwargs)
         with transaction.atomic():
             if idempotency.find_write(partner_id, key.lower()) is None:
-                faults.wait(partner_id)
+                wait(partner_id)
             return handler(request, **kwargs)
 
     def handle_exception(self, exc: Exception) -> Any:
@@ -110,11 +182,7 @@ class SandboxMixin(PartnerAPIView):
         return LostResponse() if self.fault is Fault.LOST_ANSWER else response
 
     def _explain(self, error: SignatureRefusedError) -> None:
-        """Count a refused signature of a sandbox key in force, and explain it within the rate limit.
-
-        Every other key costs and gets nothing more: the kind of a key is in its text, so that none is looked up for a
-        live partner's.
-        """
+        """Count and, within the rate limit, explain a refused signature of a sandbox key in force; no other."""
         request = self.request
         try:
             caller = self._explained_caller(error)

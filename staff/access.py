@@ -50,10 +50,7 @@ def invite_again(*, staff: Staff, reason: str, by: Staff | None = None) -> Staff
 
 @transaction.atomic
 def reset_second_factor(*, staff: Staff, reason: str, by: Staff | None = None) -> SimpleNamespace:
-    """Delete a person's second factors and recovery codes and end their sessions.
-
-    The next login asks them to enrol.
-    """
+    """Delete a person's second factors and recovery codes and end their sessions; the next login asks to enrol."""
     staff = _lock(staff, by)
     removed = Authenticator.objects.filter(user_id=staff.pk, type__in=FACTORS).count()
     Authenticator.objects.filter(user_id=staff.pk).delete()
@@ -69,10 +66,7 @@ def end_sessions(*, staff: Staff, reason: str, by: Staff | None = None) -> Simpl
 
 @transaction.atomic
 def disable(*, staff: Staff, reason: str, by: Staff | None = None) -> SimpleNamespace:
-    """Disable an account: it is signed out, its claims return to the queue, and its open proposals are declined.
-
-    The last administrator's account cannot be disabled, by an operator neither.
-    """
+    """Disable an account: it is signed out, its claims and proposals end. Never the last administrator's."""
     _require_colleague(staff, by)
     # Administrators are locked before the account, and always in one order.
     require_other_administrator(staff)

@@ -92,10 +92,7 @@ def role_names(staff: Staff) -> list[str]:
 
 
 def second_factors(staff: Staff) -> set[str]:
-    """The types of the account's second factors.
-
-    OF_PROVIDER for one of the company's account: the provider's, or ours is asked for at the sign-in.
-    """
+    """The types of the account's second factors. OF_PROVIDER: the provider's, or ours is asked for at the sign-in."""
     account: Any = staff
     types = {one.type for one in account.authenticator_set.all()}.intersection(FACTORS)
     return types | {OF_PROVIDER} if account.socialaccount_set.all() else types

@@ -1,7 +1,4 @@
-"""The roles of staff: groups whose permissions are set from this table after every migration.
-
-Without models at import: the settings name roles too (STAFF_OIDC_ROLES).
-"""
+"""Staff's roles: groups whose permissions each migration sets from this table. The settings import it: no models."""
 
 from typing import Any
 

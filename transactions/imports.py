@@ -52,10 +52,7 @@ def parse_line(line: bytes) -> JsonObject:
 
 
 def values_of(record: JsonObject, rules: Mapping[str, Rule], optional: str = "", parent: str = "") -> dict[str, Any]:
-    """The values of a JSON object with these names. Raises LineError for the first problem.
-
-    optional: the name that may be absent. parent: the name that the object is under, with a point.
-    """
+    """The values of a JSON object. Raises LineError. optional: a name. parent: the object's own, with a point."""
     if record.keys() != rules.keys() or record.repeated:
         if missing := [name for name in rules if name not in record and name != optional]:
             raise LineError(f"{parent}{missing[0]}: This field is required.")

@@ -1,8 +1,4 @@
-"""GET /v1/events, the feed of a partner, oldest first: contract, section 10.
-
-A cursor names the position of the last event of the page before. Positions are the partner's own, and kept in tables: a
-cursor reveals nothing about others, and outlives a dump.
-"""
+"""GET /v1/events (contract, section 10). A cursor is a position in the partner's own feed, and so outlives a dump."""
 
 import re
 from collections.abc import Mapping, Sequence

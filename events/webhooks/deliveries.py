@@ -124,10 +124,7 @@ def lease(*, limit: int) -> list[Lease]:
 
 
 def lease_test(*, endpoint: WebhookEndpoint, is_only: bool = False) -> Lease:
-    """Create a `webhook.test` that is leased before another process can see it. The lock ends with the transaction.
-
-    is_only: not while another test of the partner is under way, in whatever process. Raises BusyError.
-    """
+    """Create a `webhook.test`, leased before others see it. is_only: the partner's only one. Raises BusyError."""
     statements.fetch_all(f"SELECT {_LOCK}", ())
     leased = WebhookDelivery.objects.filter(leased_until__gt=Now())
     tests = leased.filter(endpoint__partner=endpoint.partner_id, event=None)

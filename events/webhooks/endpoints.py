@@ -1,8 +1,4 @@
-"""Webhook endpoints and their secrets: add, change, disable, enable, remove, rotate (contract, section 10).
-
-A change locks the endpoint's row and can be repeated. A secret signs deliveries; it is encrypted under
-SECRETS_ENCRYPTION_KEYS and shown once.
-"""
+"""Webhook endpoints and their secrets (contract, section 10). A change locks the endpoint's row and can be repeated."""
 
 import base64
 import secrets

@@ -8,6 +8,7 @@ import random
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -21,6 +22,7 @@ from rest_framework.views import APIView
 
 from core.database import statements
 from core.database.pipeline import Query
+from core.formats import is_uuid
 from core.request_context import request_context
 from partners.api import idempotency
 from partners.api.errors import ApiError, MethodNotAllowedError, NotFoundError, invalid_parameter
@@ -31,6 +33,7 @@ from partners.api.response import JsonResponse, encode
 from partners.api.throttling import PartnerRateThrottle
 from partners.authentication.signature_authentication import SignatureAuthentication
 
+KEY_NOT_FOUND = "No write under this key has taken effect, and none is under way."
 METHODS_WITH_BODY = frozenset({"POST", "PATCH"})
 
 Handler = Callable[..., HttpResponseBase]
@@ -188,3 +191,26 @@ class UnknownPath(PartnerAPIView):
     def get_handler(self) -> Handler:
         """Raises NotFoundError."""
         raise NotFoundError("Path not found.")
+
+
+class Ping(PartnerAPIView):
+    """GET /v1/ping: contract, section 9."""
+
+    def get(self, request: PartnerRequest) -> HttpResponse:
+        """Who called, and the server's time."""
+        partner, mode = request.user.partner_slug, request.user.mode.value
+        return self.read({"partner": partner, "mode": mode, "serverTime": datetime.now(UTC)})
+
+
+class IdempotencyKeyItem(PartnerAPIView):
+    """GET /v1/idempotency-keys/{idempotencyKey}: contract, section 12."""
+
+    def get(self, request: PartnerRequest, idempotency_key: str) -> HttpResponse:
+        """What is known of a write. Raises BadRequestError, NotFoundError."""
+        if not is_uuid(idempotency_key):
+            raise invalid_parameter("idempotencyKey", idempotency.NOT_A_UUID)
+        key = idempotency_key.lower()
+        write = idempotency.find_write(request.user.partner_id, key)
+        if write is None:
+            raise NotFoundError(KEY_NOT_FOUND)
+        return self.read({"idempotencyKey": key, **write})

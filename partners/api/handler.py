@@ -110,10 +110,7 @@ class ServiceHandler(WSGIHandler):
             request_started.disconnect(reset_queries)
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:  # type: ignore[override]
-        """Respond to a request, by a list: the server sends it at once, however slowly the client reads it.
-
-        An iterator, such as Django's responses and WhiteNoise's files, would hold a thread until then.
-        """
+        """Respond by a list: an iterator, such as WhiteNoise's files, holds a thread while a slow client reads."""
         response = super().__call__(environ, start_response)
         if isinstance(response, LostResponse):
             server = getattr(start_response, "__self__", None)

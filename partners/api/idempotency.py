@@ -9,9 +9,9 @@ signature in the same way if it could be repeated.
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import Any
 
 from django.db import transaction
 from rest_framework.exceptions import APIException
@@ -56,6 +56,8 @@ _FIND_WRITE = """
       FROM partners_idempotencyrecord
      WHERE partner_id = %s AND key = %s::uuid AND completed_at > now() - %s::interval
 """
+# The columns, by their names on the wire.
+_COMPLETED = ("method", "path", "status", "completedAt", "expiresAt")
 _STORE_SIGNATURE = f"""
     INSERT INTO partners_usedsignature (partner_id, signature, signed_at, path)
     VALUES (%s, %s::bytea, %s::timestamptz, %s)
@@ -76,16 +78,6 @@ class KeyUse(Enum):
     REFUSED = auto()
 
 
-class CompletedWrite(NamedTuple):
-    """A write under an Idempotency-Key that has taken effect. path: canonical. status: of the HTTP response."""
-
-    method: str
-    path: str
-    status: int
-    completed_at: datetime
-    expires_at: datetime
-
-
 class Claim:
     """A write's claim to its Idempotency-Key, or to its signature. response: what the view returns after the block."""
 
@@ -98,19 +90,13 @@ class Claim:
 
     @property
     def is_new(self) -> bool:
-        """Whether the write is to be done; otherwise `response` is the one to an earlier request with the key.
-
-        Raises BadRequestError where that was another request, SignatureRefusedError for a repeated signature.
-        """
+        """Whether to do the write; if not, `response` is stored. Raises BadRequestError, SignatureRefusedError."""
         if not self._is_sent:
             self.send(None)
         return self._is_new
 
     def send(self, query: Query[T] | None) -> list[T]:
-        """Send the claim, and in the same round trip the write's first query; its rows, of use if the write `is_new`.
-
-        Raises what `is_new` does; Django's database errors.
-        """
+        """Send the claim with the write's first query, whose rows a new write may use. Raises as `is_new` does."""
         self._is_sent = True
         request, caller = self._request, self._request.user
         names = {"partner": caller.partner_slug, "key": caller.key_prefix, "requestId": request.request_id}
@@ -121,7 +107,11 @@ class Claim:
             # A statement of its own: it sees what those have committed that the lock waited for.
             found, rows = statements.fetch_both(Query(_FIND_RESPONSE, (*held, WINDOW)), query)
             if found:
-                self._replay(*found[0])
+                fingerprint, status, body, location = found[0]
+                if bytes(fingerprint) != self._fingerprint():
+                    raise invalid_parameter(HEADER, KEY_REUSED, "inconsistent")
+                headers = {"Idempotent-Replayed": "true"} | ({"Location": location} if location else {})
+                self._is_new, self.response = False, JsonResponse(status, bytes(body), headers)
         elif self._refuse_signature_reuse:
             signature = request.auth
             values = (caller.partner_id, signature.value, signature.signed_at, request.canonical_path, context)
@@ -143,12 +133,6 @@ class Claim:
             values = (*held, request.method, request.canonical_path, status, body, location)
             # Sent together with COMMIT.
             statements.queue(Query(_STORE_RESPONSE, values))
-
-    def _replay(self, fingerprint: bytes, status: int, body: bytes, location: str | None) -> None:
-        if bytes(fingerprint) != self._fingerprint():
-            raise invalid_parameter(HEADER, KEY_REUSED, "inconsistent")
-        headers = {"Idempotent-Replayed": "true"} | ({"Location": location} if location else {})
-        self._is_new, self.response = False, JsonResponse(status, bytes(body), headers)
 
     def _fingerprint(self) -> bytes:
         """Equal for equal requests: of method, canonical path and query, and body."""
@@ -180,7 +164,7 @@ def once(request: PartnerRequest, *, key_use: KeyUse, refuse_signature_reuse: bo
             transaction.set_rollback(True)
 
 
-def find_write(partner_id: int, key: str) -> CompletedWrite | None:
+def find_write(partner_id: int, key: str) -> dict[str, Any] | None:
     """The partner's write under this key; None if none has taken effect and none is under way (contract, section 12).
 
     It waits for all writes under the key that have begun, and keeps further ones waiting until the transaction of the
@@ -190,5 +174,5 @@ def find_write(partner_id: int, key: str) -> CompletedWrite | None:
         statements.queue(Query(_LOCK_KEY, (partner_id, key)))
         # A statement of its own: it sees what those have committed that it waited for.
         values = (WINDOW, partner_id, key, WINDOW)
-        rows = statements.fetch(Query(_FIND_WRITE, values, CompletedWrite._make))
+        rows = statements.fetch(Query(_FIND_WRITE, values, lambda row: dict(zip(_COMPLETED, row, strict=True))))
     return rows[0] if rows else None

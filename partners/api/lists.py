@@ -68,10 +68,7 @@ class KeysetList:
     shows: str = "NULL"
 
     def page(self, owner: Sequence[object], start: Sequence[object] | None, limit: int) -> Query[Page]:
-        """The query of the first `limit` (up to MAX_LIMIT) rows, or of those after `start`; none for an unknown owner.
-
-        owner: the values of its query. start: a position.
-        """
+        """The query of `limit` rows after the position `start`; none for an unknown `owner`, its query's values."""
         after = start or [_BEGINNINGS[kind] for kind in self.key.values()]
         return Query(self._statement, (*after, limit, *owner), lambda row: Page._make((*row[:4], row[4:])))
 
@@ -102,10 +99,7 @@ class KeysetList:
 
 
 class LimitPagination:
-    """The first rows of a list without further pages, by `limit`.
-
-    Not DRF's BasePagination: the view's query begins where the page does, so there is no queryset to take a page of.
-    """
+    """The first rows of a list, by `limit`. Not DRF's BasePagination, which pages a queryset: there is none."""
 
     limit = DEFAULT_LIMIT
 

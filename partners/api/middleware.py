@@ -40,10 +40,7 @@ _language = _Language()
 
 
 class MonitoringMiddleware:
-    """Responds to /livez, /readyz and /metrics (config/urls.py) before the other middlewares.
-
-    So there is no log line, and there are no checks of the host name, redirects and sessions.
-    """
+    """Responds to /livez, /readyz and /metrics first: without a log line, check of the host name, redirect, session."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response

@@ -42,10 +42,7 @@ _decode: Callable[[str], Any] = json.JSONDecoder(object_pairs_hook=JsonObject, p
 
 
 def parse_object(body: bytes) -> JsonObject:
-    """Parse a JSON object (RFC 8259, in UTF-8, without a byte order mark). Raises BadRequestError.
-
-    Its message has the position at most: the parser's own text may quote the body.
-    """
+    """The JSON object (RFC 8259, UTF-8, no byte order mark). Raises BadRequestError, which never quotes the body."""
     try:
         value = _decode(body.decode())
     except json.JSONDecodeError as error:

@@ -1,7 +1,4 @@
-"""Serializers and their fields under /v1: strict about names and types, with all errors in one response.
-
-The rules that several fields share: core/json_rules.py.
-"""
+"""Serializers and fields under /v1: strict, with all errors in one response. Shared rules: core/json_rules.py."""
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
@@ -22,11 +19,7 @@ Errors = dict[str, Any]
 
 
 class StrictSerializer(serializers.Serializer[Instance]):
-    """A DRF serializer that also refuses unknown and repeated fields.
-
-    `errors` has the declared fields in their order, then unknown ones by name. Repeated names are known only for a
-    JsonObject.
-    """
+    """A DRF serializer that also refuses unknown and, of a JsonObject, repeated fields; errors in the fields' order."""
 
     # The message where a nested serializer finds something else.
     not_an_object: ClassVar[str] = "Must be an object."
@@ -81,10 +74,7 @@ class StrictSerializer(serializers.Serializer[Instance]):
 
 
 class RuleField(serializers.Field[Any, Any, Any, Any]):
-    """A JSON value that a rule checks and normalises, without converting its type.
-
-    rule: takes the JSON value, raises Django's ValidationError.
-    """
+    """A JSON value, of its own type. rule: checks and normalises it; raises Django's ValidationError."""
 
     # These are English whatever language is active; DRF translates its own texts.
     default_error_messages: ClassVar[dict[str, Any]] = {

@@ -57,10 +57,7 @@ def count_request(caller: Caller) -> tuple[Rate, int, float]:
 
 
 class MemoryCounter:
-    """Counts in fixed windows, in this process: one entry for each partner.
-
-    The memory storage of `limits` starts a thread every 10 ms of traffic, which took 255 µs of the request that did so.
-    """
+    """Counts in fixed windows, in this process. That of `limits` starts a thread every 10 ms, for 255 µs each."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,8 +1,4 @@
-"""API keys and their secrets: issue, find, rotate, revoke.
-
-A key is stored as its SHA-256 with a visible prefix; its secret, which signatures are checked with, is encrypted under
-SECRETS_ENCRYPTION_KEYS. Both are shown once.
-"""
+"""API keys and their secrets. Stored are a key's SHA-256 and prefix, and its secret encrypted; both are shown once."""
 
 import re
 import secrets

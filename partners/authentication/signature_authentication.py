@@ -53,10 +53,7 @@ class AuthenticationFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A request's API key and its partner. is_active: whether the key is in force and the partner enabled.
-
-    key_id: 0 for an unknown key.
-    """
+    """A request's API key (key_id 0: unknown) and partner. is_active: the key is in force and the partner enabled."""
 
     partner_id: int
     partner_slug: str

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import re
 from functools import lru_cache
-from urllib.parse import quote_from_bytes, unquote_to_bytes
+from urllib.parse import quote, quote_from_bytes, unquote_to_bytes
 
 _HEX_SHA256 = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 # Secrets whose HMAC state `verify` caches.
@@ -30,13 +30,9 @@ def query_pairs(query: bytes) -> list[tuple[str, str]]:
     pairs = []
     for piece in query.split(b"&"):
         if piece:
-            name, _, value = piece.partition(b"=")
-            pairs.append((_decode_query_part(name), _decode_query_part(value)))
+            name, _, value = piece.replace(b"+", b" ").partition(b"=")
+            pairs.append((_utf8(unquote_to_bytes(name), "query"), _utf8(unquote_to_bytes(value), "query")))
     return pairs
-
-
-def _decode_query_part(part: bytes) -> str:
-    return _utf8(unquote_to_bytes(part.replace(b"+", b" ")), "query")
 
 
 def _utf8(text: bytes, part: str) -> str:
@@ -56,13 +52,8 @@ def canonical_query(query: bytes) -> str:
     """Line 3 of the canonical request. query: raw, without the question mark. Raises NotUtf8Error."""
     if not query:
         return ""
-    pairs = query_pairs(query)
-    encoded = sorted((_encode_query_part(name), _encode_query_part(value)) for name, value in pairs)
+    encoded = sorted((quote(name, safe=""), quote(value, safe="")) for name, value in query_pairs(query))
     return "&".join(f"{name}={value}" for name, value in encoded)
-
-
-def _encode_query_part(part: str) -> str:
-    return quote_from_bytes(part.encode(), safe="")
 
 
 def body_digest(body: bytes) -> str:

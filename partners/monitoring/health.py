@@ -1,7 +1,4 @@
-"""Readiness: whether requests can be handled, by probes of the database and Redis with short timeouts.
-
-Its texts contain no addresses or values.
-"""
+"""Readiness, by probes of the database and Redis with short timeouts. No text contains an address or a value."""
 
 import threading
 import time
@@ -147,7 +144,9 @@ def readiness() -> Health:
         checks["redis"] = _problem(redis, deadline)
     warnings = {}
     if checks["database"] == OK:
-        checks["migrations"] = _unapplied(set() if migrations.exception() else migrations.result())
+        applied = set() if migrations.exception() else migrations.result()
+        missing = [".".join(name) for name in sorted(_migrations_of_code() - applied)]
+        checks["migrations"] = f"not applied: {named(missing)}" if missing else OK
         with suppress(Exception):  # without its table or in time; the other checks say so
             lost, keys = secrets.result(max(deadline - time.monotonic(), 0))
             if lost and lost == keys:
@@ -173,11 +172,6 @@ def _problem(result: Future[Any], deadline: float) -> str:
     except Exception:  # noqa: BLE001 - its text may contain an address
         return "cannot be reached"
     return OK
-
-
-def _unapplied(applied: set[tuple[str, str]]) -> str:
-    missing = [".".join(name) for name in sorted(_migrations_of_code() - applied)]
-    return f"not applied: {named(missing)}" if missing else OK
 
 
 @lru_cache(maxsize=1)

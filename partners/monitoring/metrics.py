@@ -59,10 +59,7 @@ def known_method(method: str | None) -> str:
 def count_request(
     context: RequestContext, *, method: str, route: str | None, status: int, seconds: float, is_replay: bool
 ) -> None:
-    """Count a response, if its failure is not simulated.
-
-    method: from `known_method`. route: the URL pattern, if one matched.
-    """
+    """Count a response, unless simulated. method: from `known_method`. route: the URL pattern, if one matched."""
     if context.is_simulated:
         return
     partner, path = context.partner or "", route or NO_ROUTE

@@ -79,17 +79,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         record_refusal(request, "password", _name(credentials))
 
     def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
-        """The account and the client's address, for which few wrong passwords are allowed.
-
-        Of the account alone more are: anybody could lock its owner out. allauth counts them for each Host header.
-        """
+        """The account and the address: by account alone, anybody could lock it. allauth's default adds the Host."""
         return f"{_name(credentials)} {self.get_client_ip(request)}"
 
     def pre_login(self, request: HttpRequest, user: AbstractBaseUser, **kwargs: Any) -> HttpResponse | None:
-        """Refuse a login by passkey of an account that is not active staff, or by anything but the provider's.
-
-        A second factor that the provider has verified is this login's.
-        """
+        """Refuse who is not active staff, or has to use the provider, whose second factor is this login's."""
         by_provider = (kwargs.get("signal_kwargs") or {}).get("sociallogin")
         if is_active_staff(user) and (by_provider is not None or may_use_password(user)):
             if by_provider is not None and by_provider.has_second_factor:
@@ -101,10 +95,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return _refuse(request, user, "passwordLogin" if is_active_staff(user) else "account", text)
 
     def login(self, request: HttpRequest, user: AbstractBaseUser) -> None:
-        """Log in, unless the account was disabled or got another password before the second factor came.
-
-        Raises ImmediateHttpResponse.
-        """
+        """Log in. Raises ImmediateHttpResponse where the account was disabled or got another password meanwhile."""
         if not is_active_staff(user) or request.session.pop(_BEGAN_WITH, "") != user.get_session_auth_hash():
             cause, text = (
                 "password" if is_active_staff(user) else "account",

@@ -29,10 +29,7 @@ def _recording(user: Any, cause: str) -> Iterator[None]:
 
 
 class _SingleUseCode:
-    """Accepts a code once.
-
-    allauth remembers a used code for one period; with a tolerance of one period on both sides, it is valid for three.
-    """
+    """Accepts a code once: allauth remembers it for one period, but with the tolerance it is valid for three."""
 
     user: Any
     authenticator: Authenticator

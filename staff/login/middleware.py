@@ -1,7 +1,4 @@
-"""The steps of the staff login, which come before any other page, and the end of its sessions.
-
-A session ends after SESSION_COOKIE_AGE without a request, and in any case MAX_SECONDS after the login.
-"""
+"""The steps of the staff login, before any other page, and its sessions' ends: SESSION_COOKIE_AGE, MAX_SECONDS."""
 
 import time
 from collections.abc import Callable

@@ -38,10 +38,7 @@ def change_password(request: HttpRequest) -> HttpResponseBase:
 @sensitive_post_parameters()
 @require_http_methods(["GET", "POST"])
 def accept_invitation(request: HttpRequest) -> HttpResponse:
-    """Choose the first password by an invitation's link, and sign in; the second factor follows as at any login.
-
-    A GET is the same for everybody: the token is in the link's fragment, and the page's script sends it.
-    """
+    """Choose the first password by an invitation's link, and sign in. The page's script sends the fragment's token."""
     if request.user.is_authenticated:
         messages.warning(request, _("You are signed in already: sign out, then open the invitation again."))
         return redirect("admin:index")

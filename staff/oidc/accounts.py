@@ -38,10 +38,7 @@ class SignInRefusedError(Exception):
 
 
 def account_of(request: HttpRequest, login: SocialLogin) -> Staff:
-    """Return the person's account, found or made, with the roles that the directory says. In a transaction.
-
-    Raises SignInRefusedError, after which what was written stays: roles that the directory no longer gives.
-    """
+    """The person's account, with the directory's roles. In a transaction, to commit also after SignInRefusedError."""
     roles = _roles(login.userinfo | login.id_token) if settings.STAFF_OIDC_ROLES else None
     staff = Staff.objects.select_for_update(no_key=True).filter(pk=login.user.pk).first() if login.is_existing else None
     if staff is None and roles == set():
@@ -101,10 +98,7 @@ def _first_time(request: HttpRequest, login: SocialLogin, roles: set[str] | None
 
 
 def _with_address(email: str) -> Staff | None:
-    """Return the account of an address, locked. Addresses are one where they differ in ASCII letters' case alone.
-
-    SQL's and Unicode's cases would find `mike@…` for an address of somebody else with a dotless i.
-    """
+    """The locked account of an address, in any case of ASCII letters: SQL's and Unicode's also match a dotless i."""
     folded, accounts = email.translate(_LOWER_CASE), Staff.objects.select_for_update(no_key=True)
     found = accounts.alias(folded=ADDRESS_IN_LOWER_CASE).filter(folded=folded).first()
     return found if found is not None and found.email.translate(_LOWER_CASE) == folded else None

@@ -96,10 +96,7 @@ class OIDCAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         return login
 
     def _decode_id_token(self, app: SocialApp, id_token: str) -> dict[str, Any]:
-        """Return the claims of a token that is right: its signature, issuer, audience, `azp` and times.
-
-        OpenID Connect Core, section 3.1.3.7. Raises ProviderError.
-        """
+        """The claims of a token that is right (OpenID Connect Core, section 3.1.3.7). Raises ProviderError."""
         with get_adapter().get_requests_session() as session:
             response = session.get(self.openid_config["jwks_uri"])
             response.raise_for_status()

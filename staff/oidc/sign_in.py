@@ -1,7 +1,4 @@
-"""The way to the company's provider and back: allauth's hooks of it, who gets in, and the one page of refusals.
-
-Both ways are GETs: the page's policy lets no form lead to another site.
-"""
+"""The way to the company's provider and back, by GETs: the page's policy lets no form lead to another site."""
 
 import secrets
 import time
@@ -45,10 +42,7 @@ _TEXTS = {
 @never_cache
 @require_GET
 def sign_in(request: HttpRequest) -> HttpResponseBase:
-    """Lead to the provider; where somebody is signed in, to confirm that they are still there.
-
-    A sign-in counts here, once: the provider's answer is taken only with the state of a request to this view.
-    """
+    """Lead to the provider, also to confirm who is signed in. It counts here: an answer needs the state of one."""
     refused: HttpResponse | None = ratelimit.consume_or_429(request, action="provider", limit_get=True)
     if refused is not None:
         return refused
@@ -108,7 +102,10 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
             _verify(started, sociallogin.id_token)
         except ProviderError as error:
             raise ImmediateHttpResponse(_refuse_provider(request, error)) from error
-        has_factor = _has_second_factor(sociallogin.id_token)
+        # `amr` and `acr` say which factors the provider has verified.
+        methods, level = sociallogin.id_token.get("amr"), sociallogin.id_token.get("acr")
+        said = [*(methods if isinstance(methods, list) else []), level]
+        has_factor = any(one in settings.STAFF_OIDC_MFA_VALUES for one in said)
         # Confirming makes no account, whatever person signed in there.
         if started["fresh"] and not (sociallogin.is_existing and sociallogin.user == request.user and has_factor):
             cause = "no second factor" if sociallogin.user == request.user else "another person"
@@ -141,13 +138,6 @@ def _verify(started: dict[str, Any], id_token: dict[str, Any]) -> None:
         at = id_token.get("auth_time")
         if not isinstance(at, int) or not started["at"] - CLOCK_SECONDS <= at <= time.time() + CLOCK_SECONDS:
             raise ProviderError("auth_time")
-
-
-def _has_second_factor(id_token: dict[str, Any]) -> bool:
-    """Whether the provider says by `amr` or `acr` that it verified a second factor."""
-    methods = id_token.get("amr")
-    said = [*(methods if isinstance(methods, list) else []), id_token.get("acr")]
-    return any(one in settings.STAFF_OIDC_MFA_VALUES for one in said)
 
 
 def _refuse_provider(request: HttpRequest, error: Any) -> HttpResponse:

@@ -14,9 +14,9 @@ from events.models import MAX_URL_LENGTH, EventType
 from events.webhooks.deliveries import TEST_TYPE
 from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT
 from partners.api.serializers import TextField
-from sandbox.faults import Fault
 from sandbox.self_service import MAX_HOURS
 from sandbox.simulated import MAX_ITEMS
+from sandbox.views import Fault
 from tests.support import drift
 from tests.support.client import in_process
 from transactions import imports

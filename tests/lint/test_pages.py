@@ -14,7 +14,7 @@ from partners.api import errors, idempotency
 from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT
 from partners.api.request import MAX_BODY_BYTES
 from partners.models import KEY_PREFIXES, SECRET_PREFIXES
-from sandbox.faults import SLOW_SECONDS, Fault
+from sandbox.views import SLOW_SECONDS, Fault
 from tests.docs_site.site import PAGES, PAGES_OF_MARKDOWN, page, text
 from users.models.statuses import TRANSITIONS
 from users.profile.field_rules import ADULT_YEARS

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NoReturn
 
-from sandbox.faults import HEADER, Fault
+from sandbox.views import HEADER, Fault
 from tests.support.client import Headers, Response
 from tests.support.timeouts import WAIT_SECONDS
 

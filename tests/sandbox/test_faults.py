@@ -1,5 +1,6 @@
 """X-Sandbox-Fault: contract, section 11."""
 
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,7 +16,7 @@ from psycopg.errors import DeadlockDetected
 
 from partners.models import Partner
 from partners.monitoring import metrics
-from sandbox import faults
+from sandbox import views
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.responses import assert_error, failing_fields
@@ -62,7 +63,7 @@ def test_a_simulated_failure_is_one_line_in_the_log(sandbox: PartnerClient, capl
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds of each wait, which takes none."""
     waits: list[float] = []
-    monkeypatch.setattr(faults, "time", Mock(sleep=waits.append))
+    monkeypatch.setattr(views, "time", Mock(wraps=time, sleep=waits.append))
     return waits
 
 
@@ -95,7 +96,7 @@ def test_another_value_is_refused(sandbox: PartnerClient, value: str) -> None:
     assert not User.objects.exists()
 
 
-@pytest.mark.parametrize("value", [*faults.Fault, "nonsense"])
+@pytest.mark.parametrize("value", [*views.Fault, "nonsense"])
 def test_a_live_partner_s_header_is_ignored(api: PartnerClient, partner: Partner, value: str) -> None:
     assert create(api, value).status == 201
 
@@ -123,7 +124,7 @@ def with_ada(committed_sandbox: PartnerClient) -> PartnerClient:
 
 
 def update_slowly(client: PartnerClient, key: str) -> Response:
-    return client.patch(USER, CHANGE, key=key, headers={faults.HEADER: "slow"})
+    return client.patch(USER, CHANGE, key=key, headers={views.HEADER: "slow"})
 
 
 @contextmanager
@@ -141,7 +142,7 @@ def slow_update(client: PartnerClient, key: str, monkeypatch: pytest.MonkeyPatch
         finally:
             connection.close()
 
-    monkeypatch.setattr(faults, "time", Mock(sleep=wait))
+    monkeypatch.setattr(views, "time", Mock(wraps=time, sleep=wait))
     with ThreadPoolExecutor(1) as pool:
         write = pool.submit(update)
         try:
@@ -198,4 +199,4 @@ def test_after_a_deadlock_it_does_not_wait_again(
 
     monkeypatch.setattr(requirements, "update_user", update_user)
     assert update_slowly(with_ada, str(uuid.uuid4())).status == 200
-    assert (failures, waits) == ([], [faults.SLOW_SECONDS])
+    assert (failures, waits) == ([], [views.SLOW_SECONDS])

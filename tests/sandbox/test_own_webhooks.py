@@ -1,6 +1,7 @@
 """Webhooks that a sandbox partner sets up by itself: contract, section 11."""
 
 import socket
+import time
 import uuid
 from datetime import timedelta
 from threading import Event
@@ -19,7 +20,7 @@ from events.webhooks import addresses, deliveries, delivering, endpoints
 from partners.api import idempotency
 from partners.authentication import keys
 from partners.models import ApiKey, IdempotencyRecord, Partner
-from sandbox import faults, self_service
+from sandbox import self_service, views
 from tests import factories
 from tests.support.at_once import at_once
 from tests.support.client import PartnerClient, Response, Transport, now
@@ -316,9 +317,9 @@ def test_a_partner_s_slow_request_holds_up_no_other_partner(
     partner = factories.PartnerFactory.create(mode="sandbox")
     slow = factories.client_of(partner, transport)
     webhook, of_slow = add(sandbox, receiver.url), add(slow, receiver.url)
-    with faults.slow_slot(partner.pk):
+    with views.slow_slot(partner.pk):
         assert_error(slow.post(item(of_slow, "/test"), {}), 503)
-        assert_error(slow.get("/v1/ping", headers={faults.HEADER: "slow"}), 503)
+        assert_error(slow.get("/v1/ping", headers={views.HEADER: "slow"}), 503)
         # A slot is taken once the request is found valid.
         assert codes(slow.post(item(of_slow, "/test"), {"event": 1})) == {"event": "unknown"}
         assert_error(slow.post(f"{WEBHOOKS}/{KEY}/test", {}), 404)
@@ -331,7 +332,7 @@ def test_few_requests_that_may_take_seconds_run_at_once(
 ) -> None:
     webhook = add(sandbox)
     monkeypatch.setattr(self_service, "WAIT_SECONDS", 0.01)
-    with faults.slow_slot(-1), faults.slow_slot(-2):
+    with views.slow_slot(-1), views.slow_slot(-2):
         response = sandbox.post(item(webhook, name), {}) if name else sandbox.post(WEBHOOKS, {"url": URL})
     assert_error(response, 503)
     assert response.header("Retry-After")
@@ -397,7 +398,7 @@ def test_a_slow_request_is_done_once_after_its_wait(
 ) -> None:
     webhook = add(sandbox, receiver.url)
     waits: list[float] = []
-    monkeypatch.setattr(faults, "time", Mock(sleep=waits.append))
+    monkeypatch.setattr(views, "time", Mock(wraps=time, sleep=waits.append))
     headers = {"X-Sandbox-Fault": "slow"}
     if name == "remove":
         response = sandbox.send("DELETE", item(webhook), headers=headers, key=KEY)

@@ -49,10 +49,7 @@ class _Body(File):  # type: ignore[type-arg]
 
 
 class DocumentBucket(S3Storage):  # type: ignore[misc]  # django-storages has no types
-    """Objects under a prefix of one bucket. Credentials come from AWS's own variables or the machine's role.
-
-    No access list is sent, which today's buckets refuse: the bucket's own settings keep objects private.
-    """
+    """Objects of one bucket, with AWS's own credentials; without an access list, which today's buckets refuse."""
 
     def get_default_settings(self) -> dict[str, Any]:
         """Short timeouts, few attempts, and no object is ever replaced."""

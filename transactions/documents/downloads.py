@@ -140,10 +140,7 @@ def _verified_chunks(document: Document) -> Generator[bytes, None, None]:
 
 
 def record_download(document: Document, *, by: Mapping[str, str]) -> None:
-    """Record that a document is being downloaded; none of the sandbox's, which are the partner's own.
-
-    by: who it is, by the names of core/database/statements.py: one statement needs no transaction.
-    """
+    """Record a download, but of the sandbox's. by: names of core/database/statements.py; needs no transaction."""
     if document.is_sandbox:
         return
     name = str(document.document_id)

@@ -97,10 +97,7 @@ def publish(
 
 
 def discard(document: Document, error: BaseException | None = None) -> None:
-    """Delete the file of a document whose row was rolled back; not if `error` leaves open whether it was.
-
-    A COMMIT without an answer may succeed later, when nobody looks any more.
-    """
+    """Delete the file of a document that was rolled back; not if `error`, a lost COMMIT, leaves open whether it was."""
     try:
         if document.pk is None or error is None or not may_be_committed(error):
             storages[STORAGE].delete(document.storage_name)

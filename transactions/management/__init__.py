@@ -56,10 +56,7 @@ class LinesCommand(ServiceCommand):
         raise NotImplementedError
 
     def store(self, records: Mapping[int, Any]) -> tuple[int, Mapping[int, str]]:
-        """Store a batch: how many records are new, and why others are rejected, by number. The rest is unchanged.
-
-        It is called again after a lost connection. Raises CommandError where the run has to end.
-        """
+        """Store a batch: how many are new, and why others are rejected. May be called again. Raises CommandError."""
         raise NotImplementedError
 
     def perform(self, *, file: str, rejects: str | None, dry_run: bool = False) -> Outcome:
@@ -145,10 +142,7 @@ class LinesCommand(ServiceCommand):
         self.progress.set_postfix_str(f"line {self.line:,}")
 
     def _store_through_restarts(self, records: Mapping[int, Any]) -> tuple[int, Mapping[int, str]]:
-        """Store a batch; without a database it is retried for about half a minute.
-
-        After a commit whose answer was lost, the retry finds its lines unchanged, and counts them so.
-        """
+        """Store a batch, retried for half a minute without a database: lines that were committed are unchanged then."""
         for pause in RETRY_PAUSES:
             try:
                 return self.store(records)

@@ -4,12 +4,46 @@ from core import audit
 from core.database import statements
 from core.management.arguments import number
 from core.management.base import Outcome, ServiceCommand
-from core.models import AuditEntry
+from core.models import SANDBOX_DAYS, AuditEntry
 from events.models import WebhookEndpoint
-from partners.retention import SKIP_LOCKED, purge, purge_requests
+from partners import request_log
+from partners.api import idempotency
+from partners.models import KEY_DAYS, KEY_ENDED_AT, KEY_PREFIXES, SANDBOX_KEY_DAYS, Mode
 
 EVENTS_KEPT = timedelta(days=30)
+# The largest CLOCK_SKEW_SECONDS that the settings allow, and a margin for differing clocks.
+SIGNATURE_WINDOW = timedelta(seconds=3600) + timedelta(hours=1)
 
+# Oldest first, after the last row of the previous batch: its index entries would be read again until a vacuum.
+_DELETE = """
+    WITH deleted AS (
+        DELETE FROM {table}
+         WHERE ctid = ANY(ARRAY(
+               SELECT ctid FROM {table} WHERE {time} >= %s::timestamptz AND {time} < now() - %s::interval {more}
+                ORDER BY {time} LIMIT %s {lock}))
+     RETURNING {time} AS time)
+    SELECT count(*), max(time) FROM deleted
+"""
+# A row that is locked by a request is being renewed.
+SKIP_LOCKED = "FOR UPDATE SKIP LOCKED"
+
+_BY_SANDBOX = """
+    AND actor_kind = 'partner' AND actor IN (SELECT slug FROM partners_partner WHERE mode = 'sandbox')
+"""
+_OF_SANDBOX_OR_OLD = (
+    f"AND (starts_with(prefix, '{KEY_PREFIXES[Mode.SANDBOX]}') OR {KEY_ENDED_AT} < now() - interval '{KEY_DAYS} days')"
+)
+# By the name in `--json`: table, time, age, a further condition, and the lock.
+_EXPIRED = {
+    "idempotencyRecords": ("partners_idempotencyrecord", "completed_at", idempotency.WINDOW, "", SKIP_LOCKED),
+    # The serving role may not update these rows, and therefore not lock them.
+    "usedSignatures": ("partners_usedsignature", "signed_at", SIGNATURE_WINDOW, "", ""),
+    "sandboxRequests": ("partners_sandboxrequest", "created_at", request_log.KEPT, "", ""),
+    "auditEntries": ("core_auditentry", "at", timedelta(days=SANDBOX_DAYS), _BY_SANDBOX, ""),
+    "apiKeys": ("partners_apikey", KEY_ENDED_AT, timedelta(days=SANDBOX_KEY_DAYS), _OF_SANDBOX_OR_OLD, ""),
+    # Before the events, of which they leave little to do.
+    "webhookDeliveries": ("events_webhookdelivery", "created_at", EVENTS_KEPT, "", SKIP_LOCKED),
+}
 _FEEDS = "SELECT partner_id FROM events_eventfeed WHERE purged_position < last_position ORDER BY partner_id"
 # It keeps those of EVENTS_KEPT.
 _PURGE_EVENTS = "SELECT purged FROM events_purge(%s, %s)"
@@ -24,7 +58,15 @@ class Command(ServiceCommand):
     arguments = (number("--batch-size", 1, 100_000, "rows in one transaction", default=1000),)
 
     def perform(self, *, batch_size: int) -> Outcome:
-        purged = purge_requests(batch_size=batch_size) | purge_events(batch_size=batch_size)
+        purged = {name: purge(*what, batch_size) for name, what in _EXPIRED.items()}
+        # Removed webhooks go when their last delivery has gone.
+        WebhookEndpoint.objects.filter(removed_at__isnull=False, deliveries=None).delete()
+        purged["events"] = 0
+        for (partner_id,) in statements.fetch_all(_FEEDS, ()):
+            deleted = batch_size
+            while deleted == batch_size:
+                (deleted,) = statements.fetch_one(_PURGE_EVENTS, (partner_id, batch_size)) or (0,)
+                purged["events"] += deleted
         # Last, so that monitoring sees a run that failed as none.
         audit.record(AuditEntry.COMMAND_RUN, object=self.name)
         text = (
@@ -35,16 +77,14 @@ class Command(ServiceCommand):
         return Outcome(purged, text.format(**purged))
 
 
-def purge_events(*, batch_size: int) -> dict[str, int]:
-    """Remove what has expired; returns the rows by their name in `purge_expired --json`."""
-    # Deliveries come before the events, of which they leave little to do.
-    deliveries = purge("events_webhookdelivery", "created_at", EVENTS_KEPT, batch_size, lock=SKIP_LOCKED)
-    # Removed webhooks go when their last delivery has gone.
-    WebhookEndpoint.objects.filter(removed_at__isnull=False, deliveries=None).delete()
-    events = 0
-    for (partner_id,) in statements.fetch_all(_FEEDS, ()):
-        deleted = batch_size
-        while deleted == batch_size:
-            (deleted,) = statements.fetch_one(_PURGE_EVENTS, (partner_id, batch_size)) or (0,)
-            events += deleted
-    return {"webhookDeliveries": deliveries, "events": events}
+def purge(table: str, time: str, age: timedelta, more: str, lock: str, batch_size: int) -> int:
+    """Remove the rows of a table whose time is older than `age`, each batch in a transaction; return their number."""
+    statement = _DELETE.format(table=table, time=time, more=more, lock=lock)
+    total: int = 0
+    oldest: object = "-infinity"
+    while True:
+        deleted, latest = statements.fetch_one(statement, (oldest, age, batch_size)) or (0, None)
+        total += deleted
+        if deleted < batch_size:
+            return total
+        oldest = latest

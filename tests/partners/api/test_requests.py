@@ -13,10 +13,10 @@ from django.dispatch import Signal
 from django.http import BadHeaderError, HttpResponse
 from pytest_django.fixtures import Settings
 
+from partners.api.base import IdempotencyKeyItem
 from partners.api.errors import BadRequestError
 from partners.api.response import JsonResponse
 from partners.models import Partner
-from partners.views import IdempotencyKeyItem
 from tests import factories
 from tests.support.client import PartnerClient, Response, in_process
 from tests.support.responses import assert_error, failing_fields
