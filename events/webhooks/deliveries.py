@@ -97,11 +97,7 @@ class BusyError(RefusedError):
 
 
 class Lease(NamedTuple):
-    """A delivery that this process may attempt until the lease ends.
-
-    body: the event as JSON. attempts: those made before, as stored; attempt_count: all of them. secrets: those that
-    sign it, newest first.
-    """
+    """A leased delivery. body: JSON. attempts: those stored, of attempt_count. secrets: they sign it, newest first."""
 
     delivery_id: int
     endpoint_id: UUID

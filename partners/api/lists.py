@@ -33,11 +33,7 @@ _BEGINNINGS = {"timestamptz": "infinity", "bigint": -1, "uuid": UUID(int=0)}
 
 
 class Page(NamedTuple):
-    """A page of a list. items: a JSON array.
-
-    has_start: whether the start is a position of this list. owner: what the list shows of the owner. last: the position
-    of the last row, nulls without rows.
-    """
+    """A page. items: JSON. has_start: if the start is of this list. owner: what is shown. last: nulls without rows."""
 
     items: str
     has_more: bool

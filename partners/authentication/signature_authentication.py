@@ -69,11 +69,7 @@ class Caller:
 
 
 class SignatureRefusedError(AuthenticationFailed):
-    """The request is not authenticated.
-
-    message: what the partner may know; "" for the text that most causes share. caller: of the key, where it was read
-    and is known. diagnosis: of a sandbox key in force (sandbox/views.py).
-    """
+    """Not authenticated. message: for the partner, or "". caller: where known. diagnosis: for the sandbox."""
 
     diagnosis: Mapping[str, str] | None = None
 

@@ -1,16 +1,11 @@
 from core.management.base import ServiceCommand
 from partners.management import PARTNER
-from partners.models import Partner
-
-
-def _found(*, partner: Partner) -> object:
-    return partner.api_keys.all()
 
 
 class Command(ServiceCommand):
     help = "Lists a partner's API keys by their visible prefix, newest first. Last use is accurate to five minutes."
     arguments = (PARTNER,)
-    rule = staticmethod(_found)
+    rule = staticmethod(lambda partner: partner.api_keys.all())
     lists = "apiKeys"
     data = {"prefix": "prefix", "label": "label", "state": "state", "createdAt": "created_at"} | {
         "lastUsedAt": "last_used_at",

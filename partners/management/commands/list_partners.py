@@ -4,13 +4,11 @@ from core.management.base import ServiceCommand
 from partners.models import Partner, in_force
 
 
-def _found() -> object:
-    return Partner.objects.annotate(keys=Count("api_keys", filter=in_force("api_keys__"))).order_by("slug")
-
-
 class Command(ServiceCommand):
     help = "Lists the partners by slug, with the number of their API keys in force."
-    rule = staticmethod(_found)
+    rule = staticmethod(
+        lambda: Partner.objects.annotate(keys=Count("api_keys", filter=in_force("api_keys__"))).order_by("slug")
+    )
     lists = "partners"
     data = {"slug": "slug", "name": "name", "mode": "mode", "enabled": "enabled"} | {
         "rateLimit": "effective_rate_limit",
