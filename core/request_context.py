@@ -66,8 +66,11 @@ def add_context(logger: WrappedLogger, name: str, event: EventDict) -> EventDict
     """Add level, time, exception, request and key to a line; one processor, as each costs every request."""
     add_log_level(logger, name, event)
     event["timestamp"] = f"{datetime.now(UTC).replace(tzinfo=None).isoformat()}Z"
-    if "exc_info" in event:
-        _replace_exception(event)
+    info = event.pop("exc_info", None)
+    info = sys.exc_info() if info is True else info
+    error = info[1] if isinstance(info, tuple) else info
+    if isinstance(error, BaseException):
+        event["failure"] = _failure(error)
     if request_context.request_id is not None:
         event.setdefault("request_id", request_context.request_id)
     if request_context.key is not None:
@@ -78,17 +81,11 @@ def add_context(logger: WrappedLogger, name: str, event: EventDict) -> EventDict
     return event
 
 
-def _replace_exception(event: EventDict) -> None:
-    info = event.pop("exc_info")
-    if info is True:
-        info = sys.exc_info()
-    error = info[1] if isinstance(info, tuple) else info
-    if not isinstance(error, BaseException):
-        return
+def _failure(error: BaseException | None) -> list[str]:
     failure: list[str] = []
     while error is not None and len(failure) < MAX_LOCATIONS:
         failure.append(f"{type(error).__module__}.{type(error).__qualname__}")
         frames = traceback.extract_tb(error.__traceback__)[-MAX_FRAMES:]
         failure += [f"  {frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    event["failure"] = failure
+    return failure

@@ -11,8 +11,7 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from demo.people import profile
-from demo.seeding import PARTNER
+from demo.seeding import PARTNER, profile
 from transactions.models import DocumentType
 
 # On a busy machine an event takes longer than the contract's 2 s.

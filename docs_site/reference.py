@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,7 @@ class Reference:
         # A write gets a key by itself; some must not have one.
         is_keyed = one["method"] == "GET" or any(node["name"] == "Idempotency-Key" for node in parameters)
         call = f'"{one["method"]}", "{target}"'
-        literal = re.sub(r"(?<=: )(true|false|null)\b", lambda found: str(json.loads(found[1])), _json(body, 4))
+        literal = re.sub(r"(?<=: )(true|false|null)\b", lambda found: str(json.loads(found[1])), _json(body, indent=4))
         python, named = (f"body = {literal}\n", ", json=body") if body else ("", "")
         named += "" if is_keyed else ', idempotency_key=""'
         python = f"import httpx\nimport psi\n\n{python}with httpx.Client(**psi.options()) as client:\n    response = "
@@ -189,8 +190,7 @@ def _prose(text: str) -> str:
     return re.sub(r"/docs(/[a-z#/-]*)?", r"[\g<0>](\g<0>){.external}", escaped)
 
 
-def _json(value: Any, indent: int = 2) -> str:
-    return json.dumps(value, indent=indent, ensure_ascii=False)
+_json = partial(json.dumps, indent=2, ensure_ascii=False)
 
 
 def _block(value: Any) -> str:

@@ -43,8 +43,7 @@ def _connection(using: str = DEFAULT_DB_ALIAS) -> DatabaseWrapper:
 
 def fetch(query: Query[T], using: str = DEFAULT_DB_ALIAS) -> list[T]:
     """The rows of a query. Raises Django's database errors, as do the functions below."""
-    rows: list[T] = _connection(using).run((query,))[0].rows
-    return rows
+    return _connection(using).run((query,))[0].rows
 
 
 def fetch_both(first: Query[Any], second: Query[Any] | None) -> tuple[list[Any], list[Any] | None]:
@@ -71,8 +70,7 @@ def fetch_one(statement: str, parameters: Sequence[object], using: str = DEFAULT
 
 def run(statement: str, parameters: Sequence[object]) -> int:
     """Run a statement; return the number of changed rows."""
-    count: int = _connection().run((Query(statement, parameters),))[0].rows_affected
-    return count
+    return _connection().run((Query(statement, parameters),))[0].rows_affected
 
 
 def queue(query: Query[Any]) -> None:
@@ -82,15 +80,13 @@ def queue(query: Query[Any]) -> None:
 
 def response_timeout(seconds: float) -> AbstractContextManager[None]:
     """Wait up to `seconds` for each response; for use around a transaction with that `statement_timeout`."""
-    context: AbstractContextManager[None] = _connection().response_timeout(seconds)
-    return context
+    return _connection().response_timeout(seconds)
 
 
 def fetch_within(seconds: int, query: Query[T]) -> list[T]:
     """The rows of a query that may take so long, in one round trip; a transaction has the limit up to its end."""
     with response_timeout(seconds):
-        rows: list[T] = _connection().run((Query(_STATEMENT_TIMEOUT, (f"{seconds}s",)), query))[-1].rows
-    return rows
+        return _connection().run((Query(_STATEMENT_TIMEOUT, (f"{seconds}s",)), query))[-1].rows
 
 
 def may_retry(failure: BaseException, *, begun: float) -> bool:

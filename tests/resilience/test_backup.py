@@ -18,7 +18,7 @@ from django.conf import settings
 
 from config.embedded.server import OWNER_ROLE, SERVICE_ROLE, EmbeddedServer, checkout_server, programs
 from core.database import serving_role
-from demo.people import external_id
+from demo.seeding import external_id
 from demo.walk import Walk
 from tests.slow.live.conftest import production, start_server
 from tests.support.timeouts import WAIT_SECONDS

@@ -12,8 +12,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from core.database import serving_role
-from demo.people import DUE, DUE_SOON, HELD, external_id
-from demo.seeding import PARTNER, SANDBOX_PARTNER, seed
+from demo.seeding import DUE, DUE_SOON, HELD, PARTNER, SANDBOX_PARTNER, external_id, seed
 from events.models import WebhookEndpoint
 from partners.models import KEY_PREFIXES, ApiKey, Mode, Partner
 from staff.models import Staff

@@ -21,8 +21,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from core.management.base import ending_signals
-from demo.people import external_id
-from demo.seeding import PARTNER, seed, summary
+from demo.seeding import PARTNER, external_id, seed, summary
 from demo.walk import Walk
 from users.models import User
 
