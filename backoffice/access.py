@@ -1,7 +1,5 @@
 """The staff member of a request, and their entries in the access log."""
 
-from collections.abc import Sequence
-
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
@@ -32,9 +30,3 @@ def record_access(
     return AccessRecord.objects.create(
         kind=kind, user=user, staff=staff_of(request), request_id=request_id_of(request), detail=detail
     )
-
-
-def record_exports(request: HttpRequest, users: Sequence[User], *, detail: str) -> list[AccessRecord]:
-    """Add an entry for each user of one export, in one statement."""
-    entry = {"kind": AccessKind.EXPORTED, "staff": staff_of(request), "request_id": request_id_of(request)}
-    return AccessRecord.objects.bulk_create([AccessRecord(user=user, detail=detail, **entry) for user in users])

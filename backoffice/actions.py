@@ -256,10 +256,7 @@ class RowAction(Action):
 
 
 def issuing_action(*, secrets: Callable[[Any], QuerySet[Any]], **options: Any) -> RowAction:
-    """An action that makes a secret, once however often the form is sent. Its row is a partner, or a row of one.
-
-    secrets: those of the row's partner, of which the newest is the version.
-    """
+    """Makes a secret once, however often the form is sent. secrets: the partner's; the newest is the version."""
 
     def newest(row: Any) -> str:
         return str(secrets(row).order_by("-pk").values_list("pk", flat=True).first() or "")
@@ -272,10 +269,7 @@ def issuing_action(*, secrets: Callable[[Any], QuerySet[Any]], **options: Any) -
 
 
 def show_once(act: Act, row: Model, **context: Any) -> HttpResponse:
-    """The page with a new secret: the response to the POST itself, which no cache keeps (admin_view sends no-store).
-
-    context: title, heading, warning, facts, secrets (an id, a label and the secret of each), hint, button.
-    """
+    """The page with a new secret: the response to the POST itself, which no cache keeps (admin_view: no-store)."""
     page = act.page.admin_site.each_context(act.request) | {"opts": row._meta, "row": row}  # noqa: SLF001
     return TemplateResponse(act.request, "admin/issued.html", page | {"back": address_of(row)} | context)
 

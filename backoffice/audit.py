@@ -232,10 +232,7 @@ def _change(name: str, *values: Any) -> str:
 
 
 def brief_detail(entry: AuditEntry, *, is_user_shown: bool) -> str:
-    """The detail in one line, without what only an investigation needs: request ids, and the actor again.
-
-    is_user_shown: whether external ID and partner of the user stand beside it.
-    """
+    """The detail in one line, without request ids, the actor again, and a user that is shown beside it."""
     hidden = {"requestId", "source"} | ({"partner", "externalId"} if is_user_shown else set())
     if entry.detail.get("operator") == entry.actor:
         hidden.add("operator")

@@ -1,8 +1,4 @@
-"""The page on which staff begin: figures of today and of the last DAYS days, with links to the lists that they count.
-
-They count real users. Each is a range of an index, counted up to a limit, or the decisions of the period, which
-status_change_by_day has alone.
-"""
+"""The page on which staff begin: figures of real users, each a bounded range of an index, with links to the lists."""
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, time, timedelta
@@ -95,10 +91,7 @@ def _figures(may: Callable[[str], bool]) -> Iterator[dict[str, Any]]:
 
 
 def _decisions() -> Iterator[dict[str, Any]]:
-    """The decisions of today and of the last DAYS days: by outcome, and the share within the target.
-
-    The share is of those about users who waited for compliance, since they began to; rounded down: 100 is all of them.
-    """
+    """The decisions of each period by outcome, and of those on waiting users the share in time, rounded down."""
     periods = {_("Today"): 1, _("Last %(days)s days") % {"days": DAYS}: DAYS}
     waited = Q(from_status=Status.PENDING_COMPLIANCE, waiting_since__isnull=False)
     in_time = waited & Q(waiting_since__gte=F("created_at") - timedelta(hours=settings.COMPLIANCE_TARGET_HOURS))

@@ -116,10 +116,7 @@ class StateFilter(ChoiceFilter):
 
 @admin.register(Staff)
 class StaffAdmin(ReadOnlyAdmin):
-    """Staff accounts; they are disabled and never deleted, since decisions name them.
-
-    Permissions come by roles alone. Only superusers make or change superusers, and nobody changes their own roles.
-    """
+    """Staff accounts: never deleted. Only superusers make or change superusers; nobody changes their own roles."""
 
     audited_by = "username"
     form = StaffForm

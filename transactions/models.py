@@ -164,8 +164,6 @@ class Conversion(UserRow):
         )
         indexes = (
             *UserRow.Meta.indexes,
-            models.Index(fields=("is_sandbox", "from_currency", "from_amount"), name="conversion_from_amount"),
-            models.Index(fields=("is_sandbox", "to_currency", "to_amount"), name="conversion_to_amount"),
             models.Index(
                 fields=("user", "recorded_at"), condition=Q(while_inactive=True), name="conversion_while_inactive"
             ),

@@ -51,11 +51,7 @@ def case_page(
 
 @dataclass(frozen=True, kw_only=True)
 class CaseAction(Action):
-    """On a case, which shows the form again: 422 where it is not valid, 409 where the rules refuse it.
-
-    sent_as: the argument of case_context by which the case shows the form. goes_on: whether the person goes on to the
-    next case.
-    """
+    """On a case, which shows the form again, as `sent_as` of case_context. goes_on: to the next case."""
 
     permissions: tuple[str, ...] = (VIEW_CASES, compliance.PERMISSION)
     home: Any = lambda act: redirect("backoffice_case", act.row.pk)
@@ -82,12 +78,12 @@ class CaseAction(Action):
 # Decisions
 
 
-def _decision_options(act: Act) -> dict[str, Any]:
-    return {"present": Status(act.row.status), "to_status": act.request.POST.get("to_status", "")}
-
-
 @CaseAction(
-    form_class=DecisionForm, form_options=_decision_options, sent_as="form", rule_comes_first=True, goes_on=True
+    form_class=DecisionForm,
+    form_options=lambda act: {"present": Status(act.row.status), "to_status": act.request.POST.get("to_status", "")},
+    sent_as="form",
+    rule_comes_first=True,
+    goes_on=True,
 )
 def decide(act: Act) -> object:
     """Move a user's status, or propose it where that takes two people."""
@@ -139,11 +135,11 @@ def ask(act: Act) -> object:
     return _("%(user)s waits for the partner.") % {"user": act.row.external_id}
 
 
-def _close_options(act: Act) -> dict[str, Any]:
-    return {"requirement_id": act.sent_row(act.row.requirements, "requirement").pk}
-
-
-@CaseAction(form_class=close_form, form_options=_close_options, sent_as="close")
+@CaseAction(
+    form_class=close_form,
+    form_options=lambda act: {"requirement_id": act.sent_row(act.row.requirements, "requirement").pk},
+    sent_as="close",
+)
 def close_requirement(act: Act) -> str:
     """Close a requirement."""
     wanted, note = act.sent_row(act.row.requirements, "requirement"), act.form.cleaned_data["note"]

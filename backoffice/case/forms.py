@@ -40,10 +40,7 @@ def _text(max_length: int, **options: Any) -> forms.CharField:
 
 
 class DecisionForm(forms.Form):
-    """The reason of a decision, with a note where the reason, the decision or the user needs one.
-
-    asks_note: whether the user's risk flags ask for one (risk_flags.approval_needs_note).
-    """
+    """The reason of a decision, and a note if it needs one. asks_note: whether the user's risk flags do."""
 
     reason_code = forms.ChoiceField(
         label=_("Reason"), widget=forms.RadioSelect, error_messages={"required": _("Choose a reason.")}
@@ -107,10 +104,7 @@ _SHORTCUTS = {Status.ACTIVE: "a", Status.REJECTED: "r"}
 def moves(
     user: User, *, two_person_moves: Collection[Status], proposed: str, needs_note: bool, sent: DecisionForm | None
 ) -> Iterator[dict[str, Any]]:
-    """The moves that the rules allow, but the one that is proposed already: each as a button with its dialog.
-
-    two_person_moves: that take two people. needs_note: whether an approval does. sent: a form to show again.
-    """
+    """The moves that the rules allow, but the proposed one: buttons with dialogs. needs_note: of approvals."""
     present = Status(user.status)
     for to_status in [one for one in TRANSITIONS[present] if one != proposed]:
         takes_two = to_status in two_person_moves

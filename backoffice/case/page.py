@@ -40,14 +40,15 @@ _HIDDEN_WHERE_EMPTY = {"address_line2"}
 
 
 def case_context(request: HttpRequest, user: User, *, refusal: object = None, **sent: Any) -> dict[str, Any]:
-    """Return the page's context. refusal: why what was sent was refused.
+    """Return the page's context. refusal: why what was sent was refused; without one its dialog is open.
 
-    sent: the invalid or refused form to show again, as `form` (of a decision), `note_form`, `approve`, `decline`,
-    `close` or `ask`, which may also be valid: with `is_confirmed` it shows its second step. Without a refusal the
-    dialog of what was sent is open.
+    sent: the form to show again, as `form` (of a decision), `note_form`, `approve`, `decline`, `close` or `ask`, which
+    shows its second step with `is_confirmed`.
     """
     reader, now = staff_of(request), timezone.now()
-    count = _timeline_length(request.GET.get("timeline", ""))
+    length = request.GET.get("timeline", "")
+    is_number = length.isascii() and length.isdigit() and len(length) <= len(str(MAX_SHOWN))
+    count = max(SHOWN, min(int(length), MAX_SHOWN)) if is_number else SHOWN
     claim = Claim.objects.select_related("staff").filter(pk=user.pk).first()
     is_claimed_by_other = claim is not None and claim.staff_id != reader.pk
     may_act = reader.has_perm(compliance.PERMISSION) and not is_claimed_by_other
@@ -146,10 +147,7 @@ def _ask_context(request: HttpRequest, user: User, sent: Mapping[str, Any], *, i
 
 
 def panel_of(user: User, reader: Staff, snapshot: Snapshot, sent: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The proposal that waits, or ended without anybody's act, and whether the reader may approve it.
-
-    sent: may have a refused form to show again, `approve` or `decline`.
-    """
+    """The proposal that waits, or ended without anybody's act, and whether the reader may approve it."""
     proposal = proposals.current(user)
     if proposal is None:
         return None
@@ -179,10 +177,7 @@ def panel_of(user: User, reader: Staff, snapshot: Snapshot, sent: Mapping[str, A
 
 
 def _since(proposal: Proposal, snapshot: Snapshot) -> dict[str, Any]:
-    """What is new about an open proposal's user, whose profile and status are as they were.
-
-    flags: of the reader's risk flags, those that the proposal was not based on. gone: those that it was based on.
-    """
+    """What is new about an open proposal's user: risk flags that it was not based on, those that are gone, answers."""
     user, then = snapshot.user, (proposal.basis or {}).get("riskFlags", [])
     before = {flag["code"]: flag_in_words(flag)[0] for flag in then}
     now = {flag.code: flag.title for flag in snapshot.risk_flags}
@@ -210,8 +205,3 @@ def _display(user: User, column: str, value: Any) -> str:
     if column == "province":
         return display_province(user.country, value)
     return display_birth_date(value) if column == "date_of_birth" else display_value(column, value)
-
-
-def _timeline_length(text: str) -> int:
-    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(MAX_SHOWN))
-    return max(SHOWN, min(int(text), MAX_SHOWN)) if is_number else SHOWN

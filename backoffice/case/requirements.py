@@ -125,10 +125,7 @@ class AskForm(forms.Form):
 
 
 def preview(form: AskForm) -> dict[str, Any]:
-    """The second step of a valid form: what the partner will read, if it is sent now. as_json: by the member's name.
-
-    meaning: in the reader's language; empty where that is English, or the message is the person's own.
-    """
+    """The second step of a valid form: what the partner will read. meaning: of an unchanged text, if translated."""
     asked, now = form.requirement(), timezone.now()
     columns = [column for column in PROFILE_COLUMNS if column in asked["fields"]]
     due_at = now + timedelta(days=asked["due_in_days"])
@@ -173,10 +170,7 @@ def close_form(data: Mapping[str, Any] | None = None, *, requirement_id: object)
 
 
 def requirements_of(user: User, reader: Staff, *, close: NoteForm | None = None) -> list[dict[str, Any]]:
-    """The requirements that are not closed, oldest first, in a bounded number of statements; none without one.
-
-    Each with its latest answers, the latest first. close: a refused form to show again.
-    """
+    """The open requirements, oldest first, each with its latest answers. close: a refused form to show again."""
     if not user.open_requirements + user.answered_requirements or not reader.has_perm(PERMISSION):
         return []
     latest = Prefetch("responses", RequirementResponse.objects.order_by("-pk")[:MAX_RESPONSES], to_attr="latest")

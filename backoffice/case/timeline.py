@@ -15,25 +15,11 @@ from backoffice.case.file import PERMISSION as FILE
 from backoffice.lists.cells import labelled, made_by, made_through
 from backoffice.lists.waiting_time import format_open_time
 from staff.models import Staff
+from users import models
 from users.decisions.decision_basis import HISTORY_PERMISSION, FieldChange, differences, display
 from users.decisions.reasons import label_of, note_of, people_of
 from users.file.entries import described
-from users.models import (
-    AccessKind,
-    AccessRecord,
-    CaseNote,
-    FileEntry,
-    Hold,
-    Proposal,
-    ProposalState,
-    Requirement,
-    RequirementClosure,
-    RequirementResponse,
-    Status,
-    StatusChange,
-    User,
-    UserEvent,
-)
+from users.models import AccessKind, ProposalState, RequirementClosure, RequirementResponse, Status, User, UserEvent
 from users.models.columns import IDENTITY_PERMISSION
 from users.profile.labels import LABELS, display_moment
 from users.retention import PERMISSION as KEEP_RECORDS
@@ -82,22 +68,17 @@ def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> dict[str, Any]
     may, by_time = reader.has_perm, ("-created_at", "-id")
     sees_identity, sees_history = may(IDENTITY_PERMISSION), may(HISTORY_PERMISSION)
     # Of the same instant, the entries of the first table come first.
-    sources: list[Source] = []
-    if may(FILE):
-        filed = FileEntry.objects.filter(user=user).select_related("by", "ends")
-        sources.append(_source(filed.order_by(*by_time), count, _filed))
-    if may(KEEP_RECORDS):
-        holds = user.holds.select_related("by", "release__by")
-        sources.append(_source(holds.order_by(*by_time), count, _hold))
-    if may("users.view_requirement"):
-        sources += _requirements(user, count)
-    if may("users.view_proposal"):
-        proposals = user.proposals.select_related("by", "ended_by")
-        sources.append(_source(proposals.order_by("-created_at"), count, _proposal))
-    if may("users.view_casenote"):
-        sources.append(_source(user.case_notes.select_related("staff").order_by("-id"), count, _note))
+    sources = _requirements(user, count) if may("users.view_requirement") else []
+    for permission, rows, entries in (
+        (FILE, user.file_entries.select_related("by", "ends").order_by(*by_time), _filed),
+        (KEEP_RECORDS, user.holds.select_related("by", "release__by").order_by(*by_time), _hold),
+        ("users.view_proposal", user.proposals.select_related("by", "ended_by").order_by("-created_at"), _proposal),
+        ("users.view_casenote", user.case_notes.select_related("staff").order_by("-id"), _note),
+    ):
+        if may(permission):
+            sources.append(_source(rows, count, entries))
     if may("users.claim_user") or may("users.view_accessrecord"):
-        records = AccessRecord.objects.filter(user=user).select_related("staff").order_by("-id")
+        records = user.accesses.select_related("staff").order_by("-id")
         accesses, complete_since = _source(records, count * RECORDS_PER_ENTRY, _access)
         sources.append((group_openings(accesses), complete_since))
     if may("users.view_statuschange"):
@@ -164,7 +145,7 @@ def _origin(context: Any) -> tuple[str, str]:
     return made_by(context), made_through(context)
 
 
-def _decision(change: StatusChange, *, sees_identity: bool, sees_history: bool) -> Iterator[Entry]:
+def _decision(change: models.StatusChange, *, sees_identity: bool, sees_history: bool) -> Iterator[Entry]:
     before, after = Status(change.from_status), Status(change.to_status)
     basis = change.basis
     yield Entry(
@@ -178,7 +159,7 @@ def _decision(change: StatusChange, *, sees_identity: bool, sees_history: bool) 
     )
 
 
-def _proposal(one: Proposal) -> Iterator[Entry]:
+def _proposal(one: models.Proposal) -> Iterator[Entry]:
     """What was proposed, and what was declined: an approval is a decision, which has an entry of its own."""
     move = _("Proposed: %(move)s") % {"move": f"{Status(one.from_status).label} → {Status(one.to_status).label}"}
     by, reason = one.by.get_username(), label_of(one.reason_code)
@@ -200,7 +181,7 @@ def _requirements(user: User, count: int) -> list[Source]:
     return [closed, _source(answers, count, _answered), asked]
 
 
-def _asked(one: Requirement) -> Iterator[Entry]:
+def _asked(one: models.Requirement) -> Iterator[Entry]:
     parts = [_("due %(when)s") % {"when": display_moment(one.due_at)}]
     if one.fields:
         parts.append(", ".join(str(LABELS[column]) for column in one.fields))
@@ -222,14 +203,14 @@ def _closed(one: RequirementClosure) -> Iterator[Entry]:
     yield Entry(one.created_at, "requirementClosed", title, one.by.get_username(), text=one.note, reason=reason)
 
 
-def _hold(one: Hold) -> Iterator[Entry]:
+def _hold(one: models.Hold) -> Iterator[Entry]:
     """A hold on the user's records, and its release."""
     if end := getattr(one, "release", None):
         yield Entry(end.created_at, "holdReleased", _("Hold released"), end.by.get_username(), text=end.reason)
     yield Entry(one.created_at, "held", _("Records held"), one.by.get_username(), text=one.reason)
 
 
-def _filed(entry: FileEntry) -> Iterator[Entry]:
+def _filed(entry: models.FileEntry) -> Iterator[Entry]:
     """An entry in the user's file, or one that ended another."""
     kind = entry.get_kind_display()
     title = _("Closed: %(kind)s") % {"kind": kind} if entry.ends else kind
@@ -237,11 +218,11 @@ def _filed(entry: FileEntry) -> Iterator[Entry]:
     yield Entry(entry.created_at, "filed", title, entry.author, made_through(entry.context), text=values)
 
 
-def _note(note: CaseNote) -> Iterator[Entry]:
+def _note(note: models.CaseNote) -> Iterator[Entry]:
     yield Entry(note.created_at, "note", _("Note"), note.staff.get_username(), text=note.text)
 
 
-def _access(record: AccessRecord) -> Iterator[Entry]:
+def _access(record: models.AccessRecord) -> Iterator[Entry]:
     title, actor = str(AccessKind(record.kind).label), record.staff.get_username()
     source = _("request %(id)s") % {"id": record.request_id} if record.request_id else ""
     yield Entry(record.created_at, record.kind, title, actor, source, text=record.detail_text)

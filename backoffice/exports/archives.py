@@ -28,10 +28,9 @@ File = tuple[str, Iterable[bytes]]
 
 
 def archive(files: Iterable[File], about: str) -> Generator[bytes, None, None]:
-    """Generate a ZIP of these files, which are read in this order, and of what verifies them.
+    """Generate a ZIP of these files, in this order, and of what verifies them. about: the head of README.txt.
 
-    about: the first lines of README.txt. An empty chunk means that there is nothing to send yet: an entry can be sent
-    once its sizes stand in its header, so all of it goes through a temporary file that has no name.
+    An empty chunk: nothing to send yet. A header has the entry's sizes, so each goes through a nameless file.
     """
     sums = dict[str, str]()
     sent = 0
@@ -100,10 +99,7 @@ class Attachments:
         self.of_documents = dict[str, dict[str, Any]]()
 
     def files(self, documents: QuerySet[Document]) -> Iterator[File]:
-        """Yield the files of these documents, the newest first.
-
-        A file that cannot be read is left out; one that fails later ends there.
-        """
+        """Yield the files, the newest first. One that cannot be read is left out; one that fails later ends there."""
         for document in documents.order_by("-created_at", "-tiebreak").iterator():
             record: dict[str, Any] = {"file": None, "fileFault": None}
             self.of_documents[str(document.document_id)] = record

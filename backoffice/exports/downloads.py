@@ -1,7 +1,4 @@
-"""Downloads that are generated while they are sent, from one snapshot of the database and within a time limit.
-
-CSV among them, for spreadsheets.
-"""
+"""Downloads, generated while they are sent, from one snapshot and within a time limit; CSV for spreadsheets too."""
 
 import csv
 import re
@@ -40,10 +37,7 @@ CUT_OFF = "INCOMPLETE: this export was cut off. Export it again.\r\n"
 
 
 def from_snapshot(chunks: Generator[bytes, None, None]) -> Iterator[bytes]:
-    """Generate what is not empty of these chunks on the database as it is now, read-only.
-
-    Raises TimeoutError after EXPORT_SECONDS.
-    """
+    """Generate what is not empty of these chunks, read-only, from one snapshot. Raises TimeoutError."""
     deadline = time.monotonic() + EXPORT_SECONDS
     # An open transaction keeps its own isolation level.
     is_outermost = not connection.in_atomic_block
@@ -79,11 +73,7 @@ def download(
     content_type: str = "application/zip",
     cut_off: str = "",
 ) -> HttpResponseBase:
-    """Send what these generate within a snapshot, as a file of this name.
-
-    cut_off: the end of a file that could not be completed. The server ends such a response like any other, so nothing
-    else would show it.
-    """
+    """Send what these generate, as a file. cut_off: the end of one not completed, which nothing else would show."""
 
     def content() -> Generator[bytes, None, None]:
         try:

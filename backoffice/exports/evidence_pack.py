@@ -39,10 +39,7 @@ _INDEX = ("name", "externalId", "userId", "partner", "mode", "status", "held", "
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A list in the pack. key: its name in data.json. records: queries the rows again at each call.
-
-    repeated: the names whose values the page shows only where they differ from the row before.
-    """
+    """A list in the pack. key: in data.json. repeated: names that the page shows only where the value differs."""
 
     key: str
     title: Any
@@ -68,10 +65,7 @@ def parts(files: Mapping[str, Record]) -> list[Part]:
 
 
 def archive(accesses: Sequence[AccessRecord], choice: str = "") -> Generator[bytes, None, None]:
-    """Generate the pack of the user of an export's entry in the access log, or of several users with an index.
-
-    choice: how several were chosen, for people; empty for the pack of one.
-    """
+    """Generate the pack of each entry's user. choice: how several were chosen, for their index; empty for one."""
     access, count = accesses[0], len(accesses)
     title = _("Evidence pack of user %(user)s.") % {"user": access.user_id}
     if choice:
@@ -140,10 +134,7 @@ def _files(access: AccessRecord, attachments: Attachments) -> Iterator[File]:
 def written(
     user: User, parts: Sequence[Part], head: Mapping[str, Any], template: str, page: Mapping[str, Any]
 ) -> Iterator[File]:
-    """Yield the parts of a pack that are written from the database.
-
-    head: of data.json, before the lists; `user` is the profile. template, page: of the page, and its context.
-    """
+    """Yield page and data. head: of data.json; `user` is the profile. template, page: of the page, its context."""
     yield "index.html", in_chunks(_page(user, parts, template, {**page, "profile": _pairs(head["user"])}))
     yield "data.json", in_chunks(_json(user, head, parts))
 

@@ -34,10 +34,7 @@ def day_field(label: Any) -> forms.DateField:
 
 
 class ExportForm(forms.Form):
-    """What to export; everything of real users where it is empty.
-
-    periods: the names of the first and the last day of each.
-    """
+    """What to export; everything of real users where it is empty. periods: names of first and last days."""
 
     periods: tuple[tuple[str, str], ...] = ()
     mode = forms.ChoiceField(label=gettext_lazy("Mode"), required=False, choices=Mode.choices)
@@ -143,10 +140,7 @@ class HistoryForm(ExportForm):
 
 @dataclass(frozen=True)
 class ExportList:
-    """A list that is exported. permission: of its page in the back office. lookups: by the column's heading.
-
-    An index has the order of its rows: `created_at` and `id`.
-    """
+    """A list that is exported, in an index's order. permission: of its page. lookups: by the column's heading."""
 
     title: Any
     permission: str

@@ -128,10 +128,7 @@ def decisions(user: User) -> Iterator[Record]:
 
 
 def decided_on(user: User) -> Iterator[Record]:
-    """Yield what was shown with each decision and proposal, the earliest first, in codes and data.
-
-    openSeconds: null where the person had not opened the case.
-    """
+    """Yield what was shown with each decision and proposal, the earliest first. openSeconds: null if not opened."""
     lookups = {"by": "by__username", "from": "from_status", "to": "to_status", "basis": "basis"}
     found = [
         record
@@ -154,10 +151,7 @@ def requirements(user: User, lookups: Lookups = REQUIREMENT) -> Iterator[Record]
 
 
 def answers(user: User, *, for_person: bool = False) -> Iterator[Record]:
-    """Yield the partner's answers, each with the fields that were asked for: when they were, and with the answer.
-
-    for_person: without who answered.
-    """
+    """Yield the answers, each with the fields asked for, before and after. for_person: without who answered."""
 
     def profile_at(event: str) -> Subquery:
         version = UserEvent.objects.filter(pk=OuterRef(event))

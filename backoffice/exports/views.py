@@ -20,22 +20,19 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
-from backoffice.access import record_access, record_exports, request_id_of
+from backoffice.access import record_access, request_id_of, staff_of
 from backoffice.actions import Act, Action
 from backoffice.exports import downloads, evidence_pack, person_copy
 from backoffice.exports.evidence_pack import EXPORT_PACKS, MAX_USERS
 from backoffice.exports.lists import EXPORT_USERS, LISTS, ExportForm, HistoryForm, UserListForm
 from staff.login.factors import FRESH_SECONDS, require_fresh_factor
-from users.models import AccessKind, User
+from users.models import AccessKind, AccessRecord, User
 from users.retention import held
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExportAction(Action):
-    """Sends a file. A GET, such as after a login, shows the page with the form, or leads to it.
-
-    back: the name of the page that the browser stays on.
-    """
+    """Sends a file; the browser stays on the page `back`. A GET, such as after a login, leads to the form."""
 
     permissions: tuple[str, ...] = (EXPORT_USERS,)
     fresh_seconds: int = FRESH_SECONDS
@@ -43,9 +40,6 @@ class ExportAction(Action):
 
     def get(self, act: Act) -> HttpResponse:
         return self.show(act) if act.row else redirect(self.back)
-
-    def show(self, act: Act) -> HttpResponse:
-        return self.page(act) if self.page else redirect(self.back)
 
     def download_back(self, act: Act) -> str:
         return reverse(self.back, args=(act.row.pk,) if act.row else ())
@@ -119,7 +113,9 @@ def export_evidence_packs(request: HttpRequest) -> HttpResponseBase:
         return redirection
     choice = form.in_words() if form else _("Chosen from a list")
     summary = form.summary() if form else "users chosen from a list"
-    accesses = record_exports(request, users, detail=f"Evidence packs ({len(users)}): {summary}")
+    entry = {"kind": AccessKind.EXPORTED, "staff": staff_of(request), "request_id": request_id_of(request)}
+    detail = f"Evidence packs ({len(users)}): {summary}"
+    accesses = AccessRecord.objects.bulk_create([AccessRecord(user=user, detail=detail, **entry) for user in users])
     name = f"evidence-{timezone.now():%Y%m%d-%H%M%S}.zip"
     return downloads.download(request, evidence_pack.archive(accesses, choice), name=name)
 
@@ -127,10 +123,7 @@ def export_evidence_packs(request: HttpRequest) -> HttpResponseBase:
 def packs_page(
     request: HttpRequest, users: Sequence[User], form: UserListForm | None = None, *, back: str
 ) -> HttpResponse:
-    """Show of which users the packs will be. form: that found them; None where each was chosen from a list.
-
-    back: the address of the page that asked.
-    """
+    """Show of which users the packs will be. form: that found them, if any. back: the address that asked."""
     is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None)
     chosen = [("user", str(user.pk)) for user in users]
     context = {

@@ -255,10 +255,7 @@ class BackOfficeAdmin(_ModelAdmin):
         return lookup in {name for one in filters for name in _lookups_of(one)}
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """The list; after a query that is invalid or takes too long, the bare list and a message.
-
-        Raises PermissionDenied for an action that the person does not have.
-        """
+        """The list; after an invalid or slow query the bare list and a message. Raises PermissionDenied."""
         if request.method == "POST" and self.has_view_permission(request):
             actions = self.get_actions(request)
             if not actions or not actions.keys() >= {*request.POST.getlist("action")} - {""}:
@@ -289,6 +286,6 @@ def _bare_list(request: HttpRequest, message: Any) -> HttpResponse:
 
 def _lookups_of(list_filter: Any) -> tuple[str, ...]:
     if hasattr(list_filter, "parameter_name"):
-        return getattr(list_filter, "parameter_names", (list_filter.parameter_name,))
+        return (list_filter.parameter_name,)
     name = list_filter if isinstance(list_filter, str) else list_filter[0]
     return tuple(name + suffix for suffix in ("", "__exact", "__id__exact", "__isnull"))

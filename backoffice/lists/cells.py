@@ -142,11 +142,6 @@ def made_through(context: Mapping[str, str] | None) -> str:
     return ", ".join(parts)
 
 
-def origin(context: Mapping[str, str] | None) -> str:
-    """A cell with `made_through`, which a click shows."""
-    return on_click(made_through(context))
-
-
 def on_click(text: str) -> str:
     """A cell with a text for investigations, such as a request's id, which a click shows."""
     return format_html('<details class="bo-more"><summary>{}</summary>{}</details>', _("Show"), text) if text else "–"

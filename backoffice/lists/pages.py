@@ -27,10 +27,7 @@ _VIEW_AUDIT_LOG = "core.view_auditentry"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The latest rows of something: at most TABLE_ROWS, and a link to the list that has them all.
-
-    note: an explanation below the title. empty: the text where there is no row.
-    """
+    """At most TABLE_ROWS rows, and a link to the list of all. note: below the title. empty: where there is no row."""
 
     title: Any
     headings: Sequence[Any]

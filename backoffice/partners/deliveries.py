@@ -97,24 +97,14 @@ class WebhookDeliveryAdmin(ReadOnlyAdmin):
         *("attempt_count", latest_result, "next_attempt_at"),
     )
     list_filter = (
-        ("state", ChoicesDropdownFilter),
-        TypeFilter,
-        WebhookFilter,
-        ("endpoint__partner", RelatedDropdownFilter),
+        *(("state", ChoicesDropdownFilter), TypeFilter),
+        *(WebhookFilter, ("endpoint__partner", RelatedDropdownFilter)),
     )
     list_select_related = ("endpoint__partner",)
     ordering = ("-id",)
     fields = (  # type: ignore[assignment]
-        *(
-            "event_uuid",
-            "type",
-            "endpoint",
-            "created_at",
-            delivery_state,
-            "attempt_count",
-            "next_attempt_at",
-            "ended_at",
-        ),
+        *("event_uuid", "type", "endpoint", "created_at"),
+        *(delivery_state, "attempt_count", "next_attempt_at", "ended_at"),
     )
     actions_detail = ("retry",)
     change_form_template = "admin/events/webhookdelivery/change_form.html"

@@ -1,7 +1,4 @@
-"""Webhooks: their columns and the admin.
-
-A secret is shown once, where it is made; secrets and URL paths are in no message and log.
-"""
+"""The admin of webhooks. A secret is shown once, where it is made; no message and log has secrets or URL paths."""
 
 from collections.abc import Iterator
 from datetime import timedelta

@@ -26,10 +26,7 @@ MAX_NAMES = 5
 
 @register.simple_tag(takes_context=True)
 def breadcrumbs(context: RequestContext) -> list[dict[str, str]]:
-    """The line of the sidebar that the page belongs to, and the page; Unfold's begin with the name of the Django app.
-
-    The page's name is `page_name` of the context, or the row, or the title.
-    """
+    """The line of the sidebar that the page belongs to, and the page: `page_name`, or the row, or the title."""
     groups = context.get("sidebar_navigation") or []
     here = [item for group in groups for item in group["items"] if item["active"]]
     crumbs = [{"title": str(item["title"]), "link": item["link"]} for item in here[:1]]
@@ -49,10 +46,7 @@ def status_choices(changelist: ChangeList) -> list[Any]:
 
 @register.inclusion_tag("backoffice/held_band.html", takes_context=True)
 def held_band(context: RequestContext, row: Any) -> dict[str, Any]:
-    """Say that the records of the user of a row are held; nothing for other rows. row: also a user, or none.
-
-    Who may hold and release sees by whom, since when and why.
-    """
+    """Say that the records of the user of a row are held; to who may hold, also by whom, since when and why."""
     owner = {User: "pk", UserEvent: "pgh_obj_id"}.get(type(row), "user_id")
     user_id = getattr(row, owner, None)
     if not isinstance(user_id, UUID) or not held({user_id}):

@@ -12,7 +12,6 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.contrib.filters.admin import DropdownFilter
 
-from backoffice.access import OVERSIGHT_PERMISSION
 from backoffice.lists.filters import ChoiceFilter, Conditions, ValueFilter
 from backoffice.lists.pages import MODE
 from backoffice.lists.waiting_time import AgeState, limits
@@ -187,30 +186,3 @@ class ReasonFilter(ChoiceFilter):
     def conditions(self, request: HttpRequest) -> Conditions:
         coded = {reason.value: (reason.label, Q(reason_code=reason.value)) for reason in Reason}
         return coded | {"none": (_("Without a reason code"), Q(reason_code=""))}
-
-
-class FlagFilter(ChoiceFilter):
-    """By the risk flags that were kept with the decision, of those that the reader sees."""
-
-    title, parameter_name = _("risk flag"), "flag"
-
-    def conditions(self, request: HttpRequest) -> Conditions:
-        seen = visible_flags(sees_identity=sees_identity(request))
-        kept = {kind.code: (kind.title, Q(basis__riskFlags__contains=[{"code": kind.code}])) for kind in seen}
-        return kept | {"none": (_("Without risk flags"), Q(basis__riskFlags=[]))}
-
-
-class OpenedFilter(ChoiceFilter):
-    """By whether who decided had opened the case: not everybody sees it of others."""
-
-    title, parameter_name = _("case opened"), "opened"
-
-    def conditions(self, request: HttpRequest) -> Conditions:
-        # A decision without a basis is a simulated one.
-        unopened = Q(basis__isnull=False, basis__openSeconds=None)
-        if not request.user.has_perm(OVERSIGHT_PERMISSION):
-            unopened &= Q(by=request.user.pk)
-        return {
-            "no": (_("Not opened"), unopened),
-            "alone": (_("Not opened, by one person"), unopened & Q(proposal=None)),
-        }

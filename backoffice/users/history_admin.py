@@ -17,7 +17,7 @@ from backoffice.lists import cells
 from backoffice.lists.cells import badge, brief, case_link, column, moment, user_link
 from backoffice.lists.filters import SinceFilter, UntilFilter
 from backoffice.lists.pages import ReadOnlyAdmin
-from backoffice.users.filters import FlagFilter, ModeFilter, OpenedFilter, ReasonFilter, mode_of, users_found
+from backoffice.users.filters import ModeFilter, ReasonFilter, mode_of, users_found
 from staff.models import Staff
 from users.decisions.decision_basis import FieldChange, differences
 from users.decisions.reasons import label_of, move_of, note_of, people_of
@@ -72,15 +72,8 @@ class StatusChangeAdmin(UserRowAdmin):
 
     list_display = ("when", "of_user", "decision", "people", "reason_and_note")
     list_filter = (
-        SinceFilter,
-        UntilFilter,
-        ("to_status", ChoicesDropdownFilter),
-        ("partner", RelatedDropdownFilter),
-        ("by", RelatedDropdownFilter),
-        ReasonFilter,
-        FlagFilter,
-        OpenedFilter,
-        ModeFilter,
+        *(SinceFilter, UntilFilter, ("to_status", ChoicesDropdownFilter), ReasonFilter),
+        *(("partner", RelatedDropdownFilter), ("by", RelatedDropdownFilter), ModeFilter),
     )
     list_select_related = ("by", "proposal__by", "user__partner")
     change_list_template = _WITH_EXPORT
@@ -133,7 +126,7 @@ class UserEventAdmin(UserRowAdmin):
     change = column(_("change"), lambda event: brief(event.changes))
     whole_change = column(_("change"), lambda event: event.changes)
     made_by = column(_("by"), lambda event: cells.made_by(event.pgh_context))
-    origin = column(_("origin"), lambda event: cells.origin(event.pgh_context))
+    origin = column(_("origin"), lambda event: cells.on_click(cells.made_through(event.pgh_context)))
 
     def index_orders(self, request: HttpRequest) -> Mapping[str, tuple[str, ...]]:
         return {"when": ("pgh_id",)}

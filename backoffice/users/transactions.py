@@ -1,116 +1,57 @@
 """The admin of conversions and documents: read-only lists, and downloads of files."""
 
+import re
 import uuid
-from collections.abc import Iterator
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.template.defaultfilters import filesizeformat
 from django.urls import URLPattern, path, reverse
-from django.utils.formats import get_format
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET
-from unfold.contrib.filters.admin import RelatedDropdownFilter, TextFilter
-from unfold.widgets import UnfoldAdminTextInputWidget
+from unfold.contrib.filters.admin import RelatedDropdownFilter
 
 from backoffice.access import record_access
 from backoffice.exports.downloads import too_many_downloads
 from backoffice.lists.cells import badge, column, moment, user_link
-from backoffice.lists.filters import ChoiceFilter, Conditions, SinceFilter, UntilFilter
+from backoffice.lists.filters import ChoiceFilter, Conditions, SinceFilter, UntilFilter, ValueFilter
 from backoffice.users.filters import ModeFilter, mode_of
 from backoffice.users.history_admin import TWO_LINES, UserRowAdmin
 from core.streaming import STAFF, TooManyStreamsError
-from partners.models import Mode, Partner
+from partners.models import Partner
 from transactions.documents.downloads import DocumentError, record_download, respond
-from transactions.models import CURRENCY_PATTERN, NUMBER_LIMIT, Conversion, Document
+from transactions.models import CURRENCY_PATTERN, Conversion, Document
 from transactions.risk_flags import InactiveConversion, Threshold
 from users.models import AccessKind, Status
 from users.models.case import in_mode
 
 # Partners may give different conversions the same conversionId.
 MAX_EXACT_MATCHES = 100
-# Conversions of a side that an amount finds by the index.
-MAX_OF_AMOUNT = 1_000
-SIDES = ("from", "to")
+# As the list writes it.
+_AMOUNT = re.compile(rf"([0-9]{{1,30}}(?:\.[0-9]{{1,30}})?)(?: +({CURRENCY_PATTERN}))?")
 MAY_DOWNLOAD = "transactions.download_document"
 
 
-class AmountForm(forms.Form):
-    """A range of amounts in a currency. Both limits belong to it."""
+class AmountFilter(ValueFilter):
+    """By the least amount of either side, in CAD if there is no currency."""
 
-    currency = forms.RegexField(
-        f"^{CURRENCY_PATTERN}$",
-        required=False,
-        empty_value="CAD",
-        label=_("currency of the amount (CAD if empty)"),
-    )
-    least = forms.DecimalField(required=False, localize=True, max_value=NUMBER_LIMIT, label=_("amount from"))
-    most = forms.DecimalField(required=False, localize=True, max_value=NUMBER_LIMIT, label=_("amount to"))
+    title, parameter_name = _("least amount, such as 9000 or 9000.50 USD"), "least"
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for field in self.fields.values():
-            field.widget = UnfoldAdminTextInputWidget()
-
-
-class AmountFilter(TextFilter):  # type: ignore[misc]
-    """By the amount of either side. The indexes of amounts find few; of many the newest rows are examined."""
-
-    title, parameter_name = _("amount"), "currency"
-    parameter_names = ("currency", "least", "most")
-
-    def __init__(self, request: HttpRequest, params: dict[str, Any], *args: Any) -> None:
-        # Digits in groups, as the reader's language writes them: 10,000 or 10 000.
-        group = get_format("THOUSAND_SEPARATOR")
-        texts = {name: request.GET.get(name, "").replace(group, "").upper() for name in self.parameter_names}
-        given = {name: "".join(text.split()) for name, text in texts.items()}
-        super().__init__(request, params, *args)
-        for name in self.parameter_names:
-            params.pop(name, None)
-        self.form, self.is_given = AmountForm(given), any(given.values())
-        self.is_indexed = False
-
-    def expected_parameters(self) -> list[str | None]:
-        return [*self.parameter_names]
-
-    def choices(self, changelist: Any) -> Iterator[dict[str, Any]]:
-        yield {"form": self.form}
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        """Those in the range. Raises IncorrectLookupParameters."""
-        if not self.is_given:
-            return queryset
-        if not self.form.is_valid():
-            raise IncorrectLookupParameters(self.form.errors)
-        found = self._few(mode_of(request))
-        self.is_indexed = found is not None
-        return queryset.filter(Q(*map(self._of, SIDES), _connector=Q.OR) if found is None else Q(pk__in=found))
-
-    def _few(self, mode: Mode) -> set[int] | None:
-        """The ids of all that are in the range; None where a side has more than MAX_OF_AMOUNT."""
-        rows = in_mode(Conversion.objects.order_by(), mode)
-        sides = [
-            rows.filter(self._of(side)).order_by(f"{side}_amount").values_list("pk", flat=True)[: MAX_OF_AMOUNT + 1]
-            for side in SIDES
-        ]
-        return None if any(len(side) > MAX_OF_AMOUNT for side in sides) else {pk for side in sides for pk in side}
-
-    def _of(self, side: str) -> Q:
-        wanted = self.form.cleaned_data
-        limits = {f"{side}_amount__gte": wanted["least"], f"{side}_amount__lte": wanted["most"]}
-        return Q(
-            **{f"{side}_currency": wanted["currency"]},
-            **{lookup: limit for lookup, limit in limits.items() if limit is not None},
-        )
+    def matching(self, request: HttpRequest, value: str) -> Q:
+        """Raises IncorrectLookupParameters."""
+        if not (match := _AMOUNT.fullmatch(value.upper())):
+            raise IncorrectLookupParameters
+        least, currency = Decimal(match[1]), match[2] or "CAD"
+        return Q(from_currency=currency, from_amount__gte=least) | Q(to_currency=currency, to_amount__gte=least)
 
 
 class ConversionFlagFilter(ChoiceFilter):

@@ -1,6 +1,7 @@
 """The admin of users: their lists, what can be done with the selected ones, and users by pasted identifiers."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -49,16 +50,13 @@ class IdentifiersForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Find the users, as many as an evidence pack takes."""
         cleaned = super().clean() or {}
-        lines = [line.strip() for line in cleaned.get("identifiers", "").splitlines()]
-        identifiers = [*dict.fromkeys(filter(None, lines))]
-        if len(identifiers) > MAX_USERS:
-            text = _("At most %(most)s at a time: these are %(count)s.")
-            self.add_error("identifiers", text % {"most": MAX_USERS, "count": len(identifiers)})
-        elif identifiers and "mode" in cleaned:
-            self.users, missing = search.find_identified(identifiers, cleaned["mode"], MAX_USERS)
+        if cleaned.keys() >= {"identifiers", "mode"}:
+            lines = map(str.strip, cleaned["identifiers"].splitlines())
+            identifiers = [*dict.fromkeys(filter(None, lines))]
+            self.users, missing = search.find_identified(identifiers[: MAX_USERS + 1], cleaned["mode"], MAX_USERS)
             self.missing = {one: erased_text(erased) if erased else "" for one, erased in missing.items()}
-            if len(self.users) > MAX_USERS:
-                text = _("They are of more than %(most)s users: paste fewer.")
+            if max(len(identifiers), len(self.users)) > MAX_USERS:
+                text = _("At most %(most)s at a time: paste fewer.")
                 self.add_error("identifiers", text % {"most": MAX_USERS})
         return cleaned
 
@@ -207,24 +205,19 @@ class UserAdmin(ReadOnlyAdmin):
     @admin.action(description=gettext_lazy("Claim"), permissions=["claim"])
     def claim_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> None:
         """Claim each selected case that is free."""
-        staff, request_id = staff_of(request), request_id_of(request)
-        act_on_each(
-            request,
-            self.selected(request),
-            lambda user: claims.claim(user=user, staff=staff, request_id=request_id),
-            lambda count: ngettext("%(count)s case is yours.", "%(count)s cases are yours.", count),
-        )
+        done = partial(ngettext, "%(count)s case is yours.", "%(count)s cases are yours.")
+        self.call_on_selected(request, claims.claim, done)
 
     @admin.action(description=gettext_lazy("Release"), permissions=["claim"])
     def release_selected(self, request: HttpRequest, _queryset: QuerySet[User]) -> None:
         """Release each selected case that the person may release."""
+        done = partial(ngettext, "%(count)s case is free.", "%(count)s cases are free.")
+        self.call_on_selected(request, claims.release, done)
+
+    def call_on_selected(self, request: HttpRequest, rule: Callable[..., object], done: Callable[[int], str]) -> None:
         staff, request_id = staff_of(request), request_id_of(request)
-        act_on_each(
-            request,
-            self.selected(request),
-            lambda user: claims.release(user=user, staff=staff, request_id=request_id),
-            lambda count: ngettext("%(count)s case is free.", "%(count)s cases are free.", count),
-        )
+        users = self.selected(request)
+        act_on_each(request, users, lambda user: rule(user=user, staff=staff, request_id=request_id), done)
 
     def has_export_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("users.export_user")
@@ -236,11 +229,7 @@ class UserAdmin(ReadOnlyAdmin):
         return packs_page(request, users, back=request.get_full_path()) if users else None
 
     def selected(self, request: HttpRequest) -> list[User]:
-        """The selected users; none, and a message, where they are more than an action takes.
-
-        They include those whom a colleague has decided since the list was loaded: Django's queryset has waiting cases
-        alone, and the rules say what became of the others.
-        """
+        """The selected users, also those decided meanwhile; none, and a message, where they are too many."""
         chosen = User.objects.filter(pk__in=request.POST.getlist(ACTION_CHECKBOX_NAME))
         users = list(chosen.select_related("partner").order_by(*QUEUE_ORDER)[: MAX_SELECTED + 1])
         if len(users) <= MAX_SELECTED:

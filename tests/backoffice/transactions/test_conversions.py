@@ -5,12 +5,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from backoffice.lists import bounded_lists
-from backoffice.users import transactions
-from backoffice.users.history_admin import UserRowAdmin
 from tests import factories
 from tests.support.client import Response
 from tests.support.staff import client_as
@@ -81,7 +77,7 @@ def test_a_person_s_conversions_are_found_by_the_name_and_by_the_day(
     # Three o'clock in the morning in UTC is the evening before in Toronto.
     march, february = (make(grace, created_at=datetime(2026, month, 1, 3, tzinfo=UTC)) for month in (3, 2))
     make(user, created_at=datetime(2026, 3, 1, 3, tzinfo=UTC))
-    for query in ({"q": "hopper gr"}, {"q": "hopper gr", "currency": "CAD"}):
+    for query in ({"q": "hopper gr"}, {"q": "hopper gr", "least": "0"}):
         assert listed(**query) == [march, february]
         assert listed(**query, since="2026-02-28") == [march]
         assert listed(**query, until="2026-01-31") == [february]
@@ -92,22 +88,17 @@ def test_a_person_s_conversions_are_found_by_the_name_and_by_the_day(
 @pytest.mark.parametrize(
     ("query", "names"),
     [
-        ({"least": "9500", "most": "9500"}, ["sent", "received"]),
-        ({"least": "9,500.00", "most": "9 500"}, ["sent", "received"]),
+        ({"least": "9500"}, ["large", "sent", "received"]),
         ({"least": "9500.01"}, ["large"]),
-        ({"most": "100"}, []),
-        ({"least": "9000", "currency": "usd"}, ["dollars"]),
-        ({"currency": "BTC"}, ["received"]),
+        ({"least": " 9000 usd "}, ["dollars"]),
+        ({"least": "0.07 BTC"}, ["received"]),
+        ({"least": "0.08 BTC"}, []),
         ({"least": "9000", "since": "2026-03-02"}, ["large"]),
         ({"least": "9000", "q": "nobody"}, []),
         ({"least": "9000", "mode": "sandbox"}, []),
     ],
 )
-@pytest.mark.parametrize("limit", [1_000, 0])
-def test_an_amount_of_either_side_is_found(
-    query: dict[str, str], names: list[str], limit: int, user: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(transactions, "MAX_OF_AMOUNT", limit)
+def test_an_amount_of_either_side_is_found(query: dict[str, str], names: list[str], user: User) -> None:
     march = datetime(2026, 3, 1, 12, tzinfo=UTC)
     make(user, conversion_id="dollars", created_at=march - timedelta(1), from_currency="EUR", to_amount=Decimal(9500))
     make(user, conversion_id="sent", created_at=march + timedelta(hours=1), from_amount=Decimal("9500.00"))
@@ -117,46 +108,18 @@ def test_an_amount_of_either_side_is_found(
     assert [one.conversion_id for one in listed(**query)] == names
 
 
-@pytest.mark.parametrize("query", [{"least": "much"}, {"most": "NaN"}, {"currency": "$"}, {"least": "9" * 400}])
+@pytest.mark.parametrize("query", [{"least": "much"}, {"least": "NaN"}, {"least": "1 $"}, {"least": "9" * 400}])
 def test_an_amount_that_is_none_is_refused(query: dict[str, str], conversion: Conversion) -> None:
     response = client_as("auditor").get(CONVERSIONS, query, follow=True)
     assert "Invalid filter." in response.content.decode()
 
 
-def test_an_amount_that_many_have_is_looked_for_in_parts(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_amount_is_looked_for_in_parts(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     found = make(user, created_at=datetime(2026, 1, 1, tzinfo=UTC), from_amount=Decimal(9500))
     for day in (1, 2, 3):
         make(user, created_at=datetime(2026, 2, day, tzinfo=UTC))
     client = client_as("auditor")
     monkeypatch.setattr(bounded_lists, "MAX_EXAMINED_ROWS", 2)
-    assert client.get(CONVERSIONS, {"least": "9000"}).context["cl"].result_list == [found]
-    monkeypatch.setattr(transactions, "MAX_OF_AMOUNT", 0)
     first = client.get(CONVERSIONS, {"least": "9000"}).context["cl"]
     assert (first.result_list, first.is_partial) == ([], True)
     assert client.get(CONVERSIONS + first.next_page).context["cl"].result_list == [found]
-
-
-def test_amounts_of_a_mode_are_read_by_their_indexes(conversion: Conversion) -> None:
-    with CaptureQueriesContext(connection) as captured:
-        listed(least="9000")
-    sides = [one["sql"] for one in captured if "_amount" in one["sql"] and "LIMIT 1001" in one["sql"]]
-    assert len(sides) == 2
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute("SET LOCAL enable_sort = off")
-        for sql, index in zip(sides, ("conversion_from_amount", "conversion_to_amount"), strict=True):
-            cursor.execute(f"EXPLAIN {sql}")
-            plan = " ".join(row[0] for row in cursor.fetchall())
-            assert index in plan
-            assert "Sort" not in plan
-
-
-def test_a_long_list_continues_on_the_next_page(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = {make(user, created_at=datetime(2026, 3, day, tzinfo=UTC)).pk for day in (3, 1, 4, 2, 5)}
-    monkeypatch.setattr(UserRowAdmin, "list_per_page", 3)
-    client = client_as("viewer")
-    for query in ("", f"?q={user.pk}"):
-        first = client.get(CONVERSIONS + query).context["cl"]
-        second = client.get(CONVERSIONS + first.next_page).context["cl"]
-        assert [len(page.result_list) for page in (first, second)] == [3, 2]
-        assert {row.pk for row in (*first.result_list, *second.result_list)} == made

@@ -102,11 +102,11 @@ def test_more_than_one_export_takes_are_refused(user: User, monkeypatch: pytest.
     monkeypatch.setattr(users_page, "MAX_USERS", 2)
     assert found(paste(client, user.external_id, "a", user.external_id)) == {user}
     text = words(paste(client, "a", "b", "c").content.decode())
-    assert "At most 2 at a time: these are 3." in text
+    assert "At most 2 at a time: paste fewer." in text
     for _ in range(2):
         make(user.external_id, partner=factories.PartnerFactory.create())
     response = paste(client, user.external_id)
-    assert "They are of more than 2 users: paste fewer." in words(response.content.decode())
+    assert "At most 2 at a time: paste fewer." in words(response.content.decode())
     assert user.full_name not in response.content.decode()
 
 
