@@ -173,11 +173,7 @@ def _holds_page(act: Act) -> HttpResponse:
 
 
 _HoldAction = partial(
-    Action,
-    permissions=(VIEW_CASES, retention.PERMISSION),
-    form_class=_HoldForm,
-    page=_holds_page,
-    home=_holds_page,
+    Action, permissions=(VIEW_CASES, retention.PERMISSION), form_class=_HoldForm, page=_holds_page, home=_holds_page
 )
 
 

@@ -60,9 +60,7 @@ class InviteForm(forms.Form):
         help_text=_("Decisions name it for good. If empty: what is before the @ of the address."),
     )
     role = forms.ChoiceField(
-        label=_("Role"),
-        choices=lambda: [(role, role_with_duties(role)) for role in ROLES],
-        widget=forms.RadioSelect,
+        label=_("Role"), choices=lambda: [(role, role_with_duties(role)) for role in ROLES], widget=forms.RadioSelect
     )
 
 

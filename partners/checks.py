@@ -55,10 +55,7 @@ _READINESS = {
     "database": ("psi.E001", "See docs/operations.md, “The database is unreachable”."),
     "redis": ("psi.E002", "See docs/operations.md, “Redis is unreachable”."),
     "migrations": ("psi.E003", "Run `migrate` with OWNER_DATABASE_URL."),
-    "apiKeys": (
-        "psi.E004",
-        "Add the encryption key of their time to SECRETS_ENCRYPTION_KEYS, or issue new keys.",
-    ),
+    "apiKeys": ("psi.E004", "Add the encryption key of their time to SECRETS_ENCRYPTION_KEYS, or issue new keys."),
 }
 
 

@@ -151,8 +151,7 @@ _KEY_TRIGGERS = [
         """,
     ),
     *append_only(
-        pgtrigger.Delete,
-        deletable=f"least(OLD.revoked_at, OLD.expires_at) < now() - {_KEPT_DAYS} * interval '1 day'",
+        pgtrigger.Delete, deletable=f"least(OLD.revoked_at, OLD.expires_at) < now() - {_KEPT_DAYS} * interval '1 day'"
     ),
     *(
         trigger(name, "before update", refuse(message), condition=condition)

@@ -274,10 +274,4 @@ class WebhookTest(WebhookView):
 
 
 def _webhook_json(one: WebhookEndpoint) -> dict[str, object]:
-    return {
-        "webhookId": one.pk,
-        "url": one.url,
-        "types": one.types,
-        "description": one.description,
-        "state": one.state,
-    }
+    return {"webhookId": one.pk, "url": one.url, "types": one.types, "description": one.description, "state": one.state}

@@ -69,12 +69,7 @@ class EntryForm(forms.Form):
     """The fields of an entry, or of the one that ends another. variant: of the field that decides on the others."""
 
     def __init__(
-        self,
-        data: Mapping[str, Any] | None = None,
-        *,
-        kind: Kind,
-        ends: FileEntry | None = None,
-        variant: str = "",
+        self, data: Mapping[str, Any] | None = None, *, kind: Kind, ends: FileEntry | None = None, variant: str = ""
     ) -> None:
         super().__init__(data, auto_id=f"{ends.pk if ends else 'add'}-%s")
         self.kind, self.ends, self.variant = kind, ends, variant
@@ -130,11 +125,7 @@ def _messages(detail: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 def _form_field(kind: Kind, name: str, field: Any) -> forms.Field:
     rules: Mapping[str, Any] = getattr(field.rule, "keywords", {})
-    shown = {
-        "label": kind.labels[name],
-        "required": field.required,
-        "help_text": kind.hints.get(name, ""),
-    }
+    shown = {"label": kind.labels[name], "required": field.required, "help_text": kind.hints.get(name, "")}
     if isinstance(field, ChoiceField):
         choices = [*kind.choices[name].choices]
         if len(choices) <= MAX_RADIOS and field.required:

@@ -115,10 +115,7 @@ class UserEventAdmin(UserRowAdmin):
     ordering = ("-pgh_id",)
     fieldsets = (
         (None, {"fields": ("when", "whole_change", "made_by", "origin")}),
-        (
-            _("The user after it"),
-            {"fields": ("user", "external_id", "partner", "status", "created_at", "updated_at")},
-        ),
+        (_("The user after it"), {"fields": ("user", "external_id", "partner", "status", "created_at", "updated_at")}),
         (_("Profile"), {"fields": PROFILE_COLUMNS}),
     )
 

@@ -27,9 +27,7 @@ NO_ROUTE = "none"
 UNAUTHORIZED, TOO_MANY_REQUESTS = 401, 429
 
 _requests = Counter(
-    "psi_requests",
-    "Requests handled, by the partner whose key they carried.",
-    ["method", "route", "status", "partner"],
+    "psi_requests", "Requests handled, by the partner whose key they carried.", ["method", "route", "status", "partner"]
 )
 _seconds = Histogram(
     "psi_request_seconds",
@@ -41,8 +39,7 @@ _unauthorized = Counter("psi_unauthorized", "Requests refused with 401, by cause
 _replays = Counter("psi_idempotent_replays", "Stored responses sent for a repeated Idempotency-Key.", ["partner"])
 _throttled = Counter("psi_throttled", "Requests refused with 429.", ["partner"])
 undecryptable_secrets = Counter(
-    "psi_undecryptable_secrets",
-    "Requests refused with 500: no present key decrypts the secret of their API key.",
+    "psi_undecryptable_secrets", "Requests refused with 500: no present key decrypts the secret of their API key."
 )
 failed_logins = Counter("psi_failed_staff_logins", "Refused sign-ins of staff, by cause.", ["cause"])
 emergency_sign_ins = Counter("psi_emergency_sign_ins", "Sign-ins of emergency accounts.")

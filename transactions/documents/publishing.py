@@ -24,13 +24,7 @@ from core.refusals import RefusedError
 from staff.models import Staff
 from transactions.documents.downloads import STORAGE
 from transactions.documents.file_types import check_content
-from transactions.models import (
-    WITHDRAWAL_REASON_LENGTH,
-    Document,
-    DocumentType,
-    DocumentWithdrawal,
-    ErasedFile,
-)
+from transactions.models import WITHDRAWAL_REASON_LENGTH, Document, DocumentType, DocumentWithdrawal, ErasedFile
 from users.decisions.compliance import DECIDE
 from users.models import User
 from users.refusals import require_permission
