@@ -122,16 +122,18 @@ def lose_the_server(*_: Any, **__: Any) -> None:
     statements.fetch_one("SELECT pg_terminate_backend(pg_backend_pid())", ())
 
 
-def failing_after_the_first(monkeypatch: pytest.MonkeyPatch, failure: Callable[..., None]) -> None:
-    """Batches of two lines, of which the first is stored."""
+def failing_after_the_first(monkeypatch: pytest.MonkeyPatch, failure: Callable[..., None]) -> Callable[..., Any]:
+    """Batches of two lines, of which the first is stored. Returns what stores them."""
     in_batches(monkeypatch, 2)
     monkeypatch.setattr(management, "RETRY_PAUSES", (0.01, 0.01))
-    stores = iter([imports.store])
+    original = imports.store
+    stores = iter([original])
 
     def store(*args: Any, **options: Any) -> Any:
         return next(stores, failure)(*args, **options)
 
-    monkeypatch.setattr(import_conversions, "store", store)
+    monkeypatch.setattr(imports, "store", store)
+    return original
 
 
 @pytest.mark.parametrize("failure", [lose_the_connection, lose_the_server])
@@ -142,13 +144,13 @@ def test_an_unreachable_database_ends_the_import_with_its_counts(
     monkeypatch: pytest.MonkeyPatch,
     failure: Callable[..., None],
 ) -> None:
-    failing_after_the_first(monkeypatch, failure)
+    original = failing_after_the_first(monkeypatch, failure)
     file = write(tmp_path / "f", *(line(n) for n in range(7)))
     result = Result(file)
     counts = "(2 imported, 0 unchanged, 0 rejected)"
     assert (result.status, result.reason) == (1, f"{UNREACHABLE} The last line processed is 2 {counts}. {AGAIN}")
     assert last_counts()["imported"] == len(stored(committed_partner)) == 2
-    monkeypatch.setattr(import_conversions, "store", imports.store)
+    monkeypatch.setattr(imports, "store", original)
     assert Result(file).counts == (5, 2, 0)
 
 
