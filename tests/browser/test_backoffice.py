@@ -321,7 +321,7 @@ def test_the_secret_of_a_key_that_a_partner_manager_issues_signs_requests(
     key = PartnerClient(page.locator("#api-key").inner_text(), secret, transport_to(server_url))
     response = key.get("/v1/ping")
     assert (response.status, response.json()["partner"]) == (200, committed_partner.slug)
-    page.get_by_role("link", name="I have copied them").click()
+    page.get_by_role("link", name="I have copied it").click()
     expect(page.get_by_text("production").first).to_be_visible()
     assert secret not in page.content()
 
