@@ -156,7 +156,7 @@ def fail_to_log_in(way: Transport, username: str, *, says: str) -> str:
     }
     response = way("POST", LOGIN, headers, form.encode())
     page = response.body.decode()
-    assert (response.status, "Too many failed login attempts" in page) in {(200, False), (429, True)}, page
+    assert response.status == 200, page
     return page
 
 
