@@ -9,7 +9,7 @@ Python's take quadratic time, and an unknown one raises before Django can respon
 
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -71,6 +71,13 @@ class ServiceRequest(WSGIRequest):
         return body
 
 
+def _aborted(response: LostResponse) -> Iterator[bytes]:
+    """The pieces, then the error of a client that has gone: wsgiref logs that one never, a 502 as an error."""
+    with closing(response):
+        yield from response
+    raise ConnectionAbortedError
+
+
 class _Handled(threading.local):
     # Whether the thread's request is one under /v1.
     is_api = False
@@ -117,6 +124,7 @@ class ServiceHandler(WSGIHandler):
             if isinstance(server, ServerHandler):
                 # wsgiref, Django's development server, would wait for the client's next request.
                 server.request_handler.close_connection = True  # type: ignore[attr-defined] # set by Django's handler
+                return _aborted(response)
             return response
         is_streamed = getattr(response, "streaming", False)  # wsgiref wraps files
         if is_streamed and (isinstance(response, LimitedStreamingResponse) or is_api_path(environ["PATH_INFO"])):
