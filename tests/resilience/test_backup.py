@@ -21,6 +21,7 @@ from core.database import serving_role
 from demo.seeding import external_id
 from demo.walk import Walk
 from tests.slow.live.conftest import production, start_server
+from tests.support.delivering import delivering
 from tests.support.timeouts import WAIT_SECONDS
 
 ROOT = Path(settings.BASE_DIR)
@@ -140,7 +141,8 @@ def walk_through(place: Place, seeded: Mapping[str, Any]) -> None:
             by = (*called, "--secret", seeded["secret"]) if name == "call" else ()
             return place.manage(name, *by, *arguments)
 
-        Walk(manage, lambda _: None).run(external_id(1), conversions)
+        with delivering(**place.environment):
+            Walk(manage, lambda _: None).run(external_id(1), conversions)
     finally:
         server.process.terminate()
         server.process.wait(timeout=WAIT_SECONDS)
