@@ -170,7 +170,9 @@ class Conversion(UserRow):
             models.Index(
                 fields=("user", "created_at"), condition=Q(reaches_threshold=True), name="conversion_threshold"
             ),
-            # The list of staff.
+            # The list of staff and its filters.
+            models.Index(fields=("is_sandbox", "from_currency", "from_amount"), name="conversion_from_amount"),
+            models.Index(fields=("is_sandbox", "to_currency", "to_amount"), name="conversion_to_amount"),
             models.Index(
                 fields=("is_sandbox", "created_at", "id"),
                 condition=Q(reaches_threshold=True),

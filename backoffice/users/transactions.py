@@ -36,22 +36,32 @@ from users.models.case import in_mode
 
 # Partners may give different conversions the same conversionId.
 MAX_EXACT_MATCHES = 100
+# Conversions of a side that an amount finds by its index.
+MAX_OF_AMOUNT = 1_000
 # As the list writes it.
 _AMOUNT = re.compile(rf"([0-9]{{1,30}}(?:\.[0-9]{{1,30}})?)(?: +({CURRENCY_PATTERN}))?")
 MAY_DOWNLOAD = "transactions.download_document"
 
 
 class AmountFilter(ValueFilter):
-    """By the least amount of either side, in CAD if there is no currency."""
+    """By the least amount of either side, in CAD if there is no currency. Of many the newest rows are examined."""
 
     title, parameter_name = _("least amount, such as 9000 or 9000.50 USD"), "least"
+    is_indexed = True
 
     def matching(self, request: HttpRequest, value: str) -> Q:
         """Raises IncorrectLookupParameters."""
         if not (match := _AMOUNT.fullmatch(value.upper())):
             raise IncorrectLookupParameters
         least, currency = Decimal(match[1]), match[2] or "CAD"
-        return Q(from_currency=currency, from_amount__gte=least) | Q(to_currency=currency, to_amount__gte=least)
+        either, found = Q(), set[int]()
+        for side in ("from", "to"):
+            of_side = Q(**{f"{side}_currency": currency, f"{side}_amount__gte": least})
+            rows = in_mode(Conversion.objects.filter(of_side), mode_of(request)).order_by(f"{side}_amount")
+            ids = rows.values_list("pk", flat=True)[: MAX_OF_AMOUNT + 1]
+            either, found = either | of_side, found | {*ids}
+            self.is_indexed = self.is_indexed and len(ids) <= MAX_OF_AMOUNT
+        return Q(pk__in=found) if self.is_indexed else either
 
 
 class ConversionFlagFilter(ChoiceFilter):

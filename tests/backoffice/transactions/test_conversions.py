@@ -5,8 +5,11 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from backoffice.lists import bounded_lists
+from backoffice.users import transactions
 from tests import factories
 from tests.support.client import Response
 from tests.support.staff import client_as
@@ -98,7 +101,11 @@ def test_a_person_s_conversions_are_found_by_the_name_and_by_the_day(
         ({"least": "9000", "mode": "sandbox"}, []),
     ],
 )
-def test_an_amount_of_either_side_is_found(query: dict[str, str], names: list[str], user: User) -> None:
+@pytest.mark.parametrize("limit", [1_000, 0])
+def test_an_amount_of_either_side_is_found(
+    query: dict[str, str], names: list[str], limit: int, user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transactions, "MAX_OF_AMOUNT", limit)
     march = datetime(2026, 3, 1, 12, tzinfo=UTC)
     make(user, conversion_id="dollars", created_at=march - timedelta(1), from_currency="EUR", to_amount=Decimal(9500))
     make(user, conversion_id="sent", created_at=march + timedelta(hours=1), from_amount=Decimal("9500.00"))
@@ -114,12 +121,29 @@ def test_an_amount_that_is_none_is_refused(query: dict[str, str], conversion: Co
     assert "Invalid filter." in response.content.decode()
 
 
-def test_an_amount_is_looked_for_in_parts(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_amount_that_many_have_is_looked_for_in_parts(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     found = make(user, created_at=datetime(2026, 1, 1, tzinfo=UTC), from_amount=Decimal(9500))
     for day in (1, 2, 3):
         make(user, created_at=datetime(2026, 2, day, tzinfo=UTC))
     client = client_as("auditor")
     monkeypatch.setattr(bounded_lists, "MAX_EXAMINED_ROWS", 2)
+    assert client.get(CONVERSIONS, {"least": "9000"}).context["cl"].result_list == [found]
+    monkeypatch.setattr(transactions, "MAX_OF_AMOUNT", 0)
     first = client.get(CONVERSIONS, {"least": "9000"}).context["cl"]
     assert (first.result_list, first.is_partial) == ([], True)
     assert client.get(CONVERSIONS + first.next_page).context["cl"].result_list == [found]
+
+
+def test_amounts_of_a_mode_are_read_by_their_indexes(conversion: Conversion) -> None:
+    with CaptureQueriesContext(connection) as captured:
+        listed(least="9000")
+    sides = [one["sql"] for one in captured if "_amount" in one["sql"] and "LIMIT 1001" in one["sql"]]
+    assert len(sides) == 2
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_sort = off")
+        for sql, index in zip(sides, ("conversion_from_amount", "conversion_to_amount"), strict=True):
+            cursor.execute(f"EXPLAIN {sql}")
+            plan = " ".join(row[0] for row in cursor.fetchall())
+            assert index in plan
+            assert "Sort" not in plan
