@@ -86,12 +86,13 @@ def test_values_are_said_as_people_read_them() -> None:
 
 def test_every_change_of_profile_or_status_is_another_version(user: User, api: PartnerClient) -> None:
     versions = [version_of(user)]
-    patch(api, city="Ottawa")
-    factories.decide(User.objects.get(pk=user.pk), Status.ACTIVE)
-    versions.append(version_of(User.objects.get(pk=user.pk)))
-    patch(api, city="Toronto")
-    versions.append(version_of(User.objects.get(pk=user.pk)))
-    assert len(set(versions)) == 3
+    for status in (Status.ACTIVE, Status.SUSPENDED, Status.ACTIVE):
+        factories.StatusChangeFactory.create(user=user, to_status=status)
+        versions.append(version_of(User.objects.get(pk=user.pk)))
+    for city in ("Ottawa", "Toronto"):
+        patch(api, city=city)
+        versions.append(version_of(User.objects.get(pk=user.pk)))
+    assert len(set(versions)) == 6
 
 
 def test_meanwhile_tells_fields_and_decisions_since_a_version(user: User, api: PartnerClient) -> None:
