@@ -149,12 +149,6 @@ def test_the_pack_has_what_both_people_saw(user: User, first: Staff, second: Sta
     assert seen == [("proposal", first.username, True), ("decision", second.username, True)]
 
 
-def test_the_note_of_the_proposer_is_in_the_list(user: User, first: Staff, second: Staff) -> None:
-    propose(user, first, "The passport was seen in the branch.")
-    page = client_of(second).get("/admin/users/proposal/").content.decode()
-    assert "The passport was seen in the branch." in page
-
-
 # --- By command as in the back office ---
 
 
