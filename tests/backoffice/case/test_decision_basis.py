@@ -7,14 +7,20 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from backoffice.exports.records import decided_on
+from partners.models import Partner
 from staff.models import Staff
 from tests import factories
 from tests.support.client import PartnerClient, Transport
 from tests.support.commands import run
 from tests.support.staff import client_as, client_of
-from tests.users.deciding import decide_url, decision, page_of
-from users.decisions.decision_basis import version_of
-from users.models import AccessRecord, Status, StatusChange, User
+from tests.users.deciding import decide_url, decision, page_of, shown_version
+from users.models import Page, Status, StatusChange, User
+
+
+@pytest.fixture
+def user(partner: Partner) -> User:
+    made: User = factories.UserFactory.create(partner=partner, external_id="ada", province="ON", postal_code="M5X 1A9")
+    return made
 
 
 def codes(basis: dict[str, Any]) -> list[str]:
@@ -25,15 +31,18 @@ def kept() -> dict[str, Any]:
     return dict(StatusChange.objects.latest("id").basis or {})
 
 
-# The page
+# The page and the decision
 
 
-def test_the_case_begins_with_an_earlier_rejection_and_what_has_changed_since(user: User, api: PartnerClient) -> None:
+def test_a_decision_keeps_the_earlier_rejection_and_the_changes_that_the_case_begins_with(
+    user: User, reviewer: Staff, api: PartnerClient
+) -> None:
     factories.reopen(user, reason="The name is another.", reason_code="notVerified")
-    api.patch("/v1/users/ada", {"lastName": "Lovelace"})
-    page = unescape(page_of(client_as("reviewer"), user))
-    card = page[page.index('id="previous-previouslyRejected"') : page.index('id="risk-flags-title"')]
+    api.patch("/v1/users/ada", {"lastName": "Lovelace", "dateOfBirth": "1991-01-02", "postalCode": "H3B 2Y5"})
     rejection = StatusChange.objects.get(to_status=Status.REJECTED)
+    client = client_of(reviewer)
+    page = unescape(page_of(client, user))
+    card = page[page.index('id="previous-previouslyRejected"') : page.index('id="risk-flags-title"')]
     for said in (
         "Previously rejected",
         rejection.by.username,
@@ -46,22 +55,12 @@ def test_the_case_begins_with_an_earlier_rejection_and_what_has_changed_since(us
     # Not twice on the page.
     assert 'id="changes-title"' not in page
 
-
-# Decisions
-
-
-def test_a_decision_keeps_the_flags_and_changes_of_the_page(user: User, reviewer: Staff, api: PartnerClient) -> None:
-    factories.reopen(user, reason="The name is another.", reason_code="notVerified")
-    api.patch("/v1/users/ada", {"lastName": "Lovelace", "dateOfBirth": "1990-12-11"})
-    client = client_of(reviewer)
-    form = decision(user, note="Passport seen.")
-    user.refresh_from_db()
-    version = version_of(user)
-    assert client.post(decide_url(user), form).status_code == 302
+    version = shown_version(user)
+    assert client.post(decide_url(user), decision(user, note="Passport seen.")).status_code == 302
     basis = kept()
-    rejection = StatusChange.objects.get(to_status=Status.REJECTED)
     assert basis["version"] == version
-    assert codes(basis) == ["previouslyRejected", "changed"]
+    assert basis["openSeconds"] is not None
+    assert codes(basis) == ["previouslyRejected", "changed", "postalCode"]
     assert basis["riskFlags"][0]["data"] == {
         "decidedAt": rejection.created_at.isoformat(),
         "by": rejection.by.username,
@@ -69,19 +68,26 @@ def test_a_decision_keeps_the_flags_and_changes_of_the_page(user: User, reviewer
         "reason": "The name is another.",
     }
     [changes] = basis["changes"]
-    assert (changes["decision"], changes["fields"]) == (
-        rejection.pk,
-        {"last_name": ["Byron", "Lovelace"], "date_of_birth": ["1990-12-10", "1990-12-11"]},
-    )
+    assert changes["decision"] == rejection.pk
+    assert changes["fields"] == {
+        "last_name": ["Byron", "Lovelace"],
+        "date_of_birth": ["1990-12-10", "1991-01-02"],
+        "postal_code": ["M5X 1A9", "H3B 2Y5"],
+    }
+
+    viewed, audited = (page_of(client_as(role), user) for role in ("viewer", "auditor"))
+    assert "Decided on this" in viewed
+    for private in ("1991", "Jan. 2", "H3B"):
+        assert private not in viewed
+        assert private in audited
 
 
 def test_it_says_how_long_the_case_was_open(user: User, reviewer: Staff) -> None:
-    client = client_of(reviewer)
-    page_of(client, user)
-    client.post(decide_url(user), decision(user))
-    open_for = StatusChange.objects.get().created_at - AccessRecord.objects.get().created_at
+    opened_at = factories.AccessRecordFactory.create(user=user, staff=reviewer, detail=Page.CASE).created_at
+    decided_at = factories.StatusChangeFactory.create(user=user, by=reviewer).created_at
+    open_for = (decided_at - opened_at).total_seconds()
     # The decision's own statements come in between.
-    assert round(open_for.total_seconds()) - 5 <= kept()["openSeconds"] <= open_for.total_seconds() + 1
+    assert round(open_for) - 5 <= kept()["openSeconds"] <= open_for + 1
     factories.StatusChangeFactory.create(user=user, to_status=Status.SUSPENDED, by=reviewer)
     # That opening was of the case in an earlier status.
     assert kept()["openSeconds"] is None
@@ -98,26 +104,10 @@ def test_a_decision_by_command_keeps_what_the_page_would_have_shown(user: User, 
     assert "The case had not been opened." in page
 
 
-# Readers
-
-
-def test_a_viewer_reads_no_birth_date_in_what_was_shown(user: User, reviewer: Staff, api: PartnerClient) -> None:
-    factories.reopen(user)
-    api.patch("/v1/users/ada", {"dateOfBirth": "1991-01-02", "postalCode": "H3B 2Y5"})
-    client = client_of(reviewer)
-    client.post(decide_url(user), decision(user))
-    page = page_of(client_as("viewer"), user)
-    assert "Decided on this" in page
-    for private in ("1991", "Jan. 2", "H3B"):
-        assert private not in page
-        assert private in page_of(client_as("auditor"), user)
-
-
-def test_the_evidence_pack_has_what_each_decision_was_based_on(user: User, reviewer: Staff, api: PartnerClient) -> None:
-    client = client_of(reviewer)
-    api.patch("/v1/users/ada", {"lastName": "Lovelace"})
-    page_of(client, user)
-    client.post(decide_url(user), decision(user))
+def test_the_evidence_pack_has_what_each_decision_was_based_on(user: User, reviewer: Staff) -> None:
+    User.objects.filter(pk=user.pk).update(last_name="Lovelace")
+    factories.AccessRecordFactory.create(user=user, staff=reviewer, detail=Page.CASE)
+    factories.StatusChangeFactory.create(user=user, by=reviewer)
     [approval] = decided_on(user)
     told: dict[str, Any] = {"what": "decision", "by": reviewer.username, "from": "pendingCompliance", "to": "active"}
     assert {name: approval[name] for name in told} == told
@@ -129,13 +119,13 @@ def test_the_evidence_pack_has_what_each_decision_was_based_on(user: User, revie
 # What cannot be read
 
 BASIS: dict[str, Any] = {"version": "v", "source": "request a", "openSeconds": None, "riskFlags": [], "changes": []}
+MOVED = {"from_status": "pendingCompliance", "to_status": "active", "reason": "Seen."}
 FLAGS: list[Any] = [5, {}, {"code": "changed"}, {"code": 5, "data": {}}, [], [[]]]
 CHANGES: list[Any] = [5, {}, [], {"since": "s"}, {"since": "s", "fields": []}]
 
 
-@pytest.mark.parametrize(
-    "basis",
-    [
+def test_the_database_refuses_another_shape(user: User, reviewer: Staff, subtests: pytest.Subtests) -> None:
+    for basis in (
         *({}, 5, [], "text"),
         *({name: value for name, value in BASIS.items() if name != missing} for missing in BASIS),
         *(BASIS | {name: 5} for name in ("version", "source", "riskFlags", "changes")),
@@ -143,20 +133,20 @@ CHANGES: list[Any] = [5, {}, [], {"since": "s"}, {"since": "s", "fields": []}]
         *(BASIS | {"riskFlags": [one]} for one in FLAGS),
         *(BASIS | {"changes": [one]} for one in CHANGES),
         *(BASIS | {"changes": [{"since": "s", "fields": {"city": one}}]} for one in [5, [1], [1, 2, 3]]),
-    ],
-)
-def test_the_database_refuses_another_shape(basis: Any, user: User, reviewer: Staff) -> None:
-    moved = {"from_status": "pendingCompliance", "to_status": "active", "reason": "Seen."}
-    with pytest.raises(IntegrityError, match="basis_readable"), transaction.atomic():
-        StatusChange.objects.create(user=user, by=reviewer, basis=basis, **moved)
+    ):
+        with (
+            subtests.test(f"{basis}"),
+            pytest.raises(IntegrityError, match="basis_readable"),
+            transaction.atomic(),
+        ):
+            StatusChange.objects.create(user=user, by=reviewer, basis=basis, **MOVED)
 
 
 def test_what_a_reader_does_not_know_is_shown_as_it_is(user: User, reviewer: Staff) -> None:
     flags = [{"code": "unheardOf", "data": {}}, {"code": "samePerson", "data": {"userIds": 5}}]
     fields = {"shoe_size": [1, {"a": 2}], "date_of_birth": ["long ago", None], "city": ["Ottawa", "Toronto"]}
     basis = BASIS | {"riskFlags": flags, "changes": [{"since": "s", "fields": fields}]}
-    moved = {"from_status": "pendingCompliance", "to_status": "active", "reason": "Seen."}
-    StatusChange.objects.create(user=user, by=reviewer, basis=basis, **moved)
+    StatusChange.objects.create(user=user, by=reviewer, basis=basis, **MOVED)
     page = page_of(client_as("auditor"), user)
     for said in ("unheardOf", "Same name and birth date", "cannot be read", "shoe_size", "long ago", "Toronto"):
         assert said in page
@@ -170,7 +160,8 @@ def test_what_a_reader_does_not_know_is_shown_as_it_is(user: User, reviewer: Sta
 
 
 def test_a_simulated_decision_has_none(db: None, transport: Transport) -> None:
-    sandbox = factories.client_of(factories.PartnerFactory.create(mode="sandbox"), transport)
-    sandbox.post("/v1/users", factories.user_body(externalId="ada"))
+    partner = factories.PartnerFactory.create(mode="sandbox")
+    factories.UserFactory.create(partner=partner, external_id="ada")
+    sandbox = factories.client_of(partner, transport)
     assert sandbox.post("/v1/sandbox/users/ada/status", {"status": "active"}).status == 200
     assert StatusChange.objects.get().basis is None
