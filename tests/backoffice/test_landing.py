@@ -1,7 +1,6 @@
 """The page on which staff begin: its figures, and the lists that they lead to."""
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
 from html import unescape
 from typing import Any
@@ -9,21 +8,20 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from django.conf import settings
+from django.contrib import admin
 from django.db import connection
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from core.database import serving_role
 from partners.models import Mode, Partner
 from tests import factories
-from tests.factories import decide
 from tests.support.approval_rules import no_rules_left, set_rule
-from tests.support.client import Response
 from tests.support.plans import planning_without
 from tests.support.staff import client_as, words
 from users.decisions import compliance, proposals
-from users.models import Status, User
+from users.models import Status, StatusChange, User
 
 LANDING = "/admin/"
 # As autovacuum keeps a table of production: an index alone answers where all rows are known to be visible to all.
@@ -34,12 +32,14 @@ ALL_VISIBLE = """
 NOW = ["Waiting for compliance", "Late", "Waiting for the partner", "Overdue answers"]
 
 
-def figures(client: Client) -> dict[str, tuple[str, str]]:
+def figures_on(page: str) -> dict[str, tuple[str, str]]:
     """The text and the address of each figure; of decisions, those of the last 30 days."""
-    cards = re.findall(
-        r'<dt>([^<]*)</dt><dd class="bo-value[^"]*"><a href="([^"]*)">([^<]*)</a>', client.get(LANDING).content.decode()
-    )
+    cards = re.findall(r'<dt>([^<]*)</dt><dd class="bo-value[^"]*"><a href="([^"]*)">([^<]*)</a>', page)
     return {title: (text, unescape(url)) for title, url, text in cards}
+
+
+def landing(role: str) -> str:
+    return client_as(role).get(LANDING).content.decode()
 
 
 def rows_at(client: Client, url: str) -> int:
@@ -56,113 +56,85 @@ OF_IDENTITY = ("For a second person", "Screening", "Reviews", "Requests", "Due f
 
 
 @pytest.fixture
-def users(create_user: Callable[..., Response]) -> list[User]:
+def users(partner: Partner) -> list[User]:
     """One in each status; the last two wait for a decision, one of them after its partner was asked."""
-    made = [User.objects.get(pk=create_user(externalId=f"user-{n}").json()["userId"]) for n in range(6)]
-    for user, status in zip(made, (Status.ACTIVE, Status.REJECTED, Status.SUSPENDED, Status.CLOSED), strict=False):
-        decide(user, status)
+    statuses = (Status.ACTIVE, Status.REJECTED, Status.SUSPENDED, Status.CLOSED, *[Status.PENDING_COMPLIANCE] * 2)
+    made = [factories.UserFactory.create(partner=partner, status=status) for status in statuses]
     factories.RequirementFactory.create(user=made[5])
     return made
 
 
-@pytest.mark.parametrize(
-    ("role", "shown"),
-    [
-        ("viewer", [*NOW, "Decisions", "Within the target"]),
-        ("reviewer", [*NOW, *OF_IDENTITY, "Decisions", "Within the target"]),
-        ("auditor", [*NOW, *OF_IDENTITY, "Decisions", "Within the target"]),
-        ("superuser", [*NOW, *OF_IDENTITY, "Decisions", "Within the target"]),
-    ],
-)
-def test_a_role_sees_the_figures_of_its_lists(role: str, shown: list[str], db: None) -> None:
-    client = client_as(role)
-    assert [*figures(client)] == shown
-    for _text, url in figures(client).values():
-        assert client.get(url).status_code == 200
+def test_a_role_sees_the_figures_of_its_lists(db: None) -> None:
+    """That a role sees these lists is in its table (tests/staff/test_roles_table.py)."""
+    pages = {role: landing(role) for role in ("viewer", "reviewer", "auditor", "superuser")}
+    decisions = ["Decisions", "Within the target"]
+    every = [*NOW, *OF_IDENTITY, *decisions]
+    wanted = {"viewer": [*NOW, *decisions], "reviewer": every, "auditor": every, "superuser": every}
+    assert {role: [*figures_on(page)] for role, page in pages.items()} == wanted
+    # Who claims goes on to the next case.
+    assert {role for role, page in pages.items() if "Next case" in words(page)} == {"reviewer", "superuser"}
+    # Without decisions there is no share.
+    assert [figures_on(pages["auditor"])[title][0] for title in decisions] == ["0", "–"]
 
 
-@pytest.mark.parametrize(
-    ("role", "page"), [("partner-manager", "/admin/partners/partner/"), ("administrator", "/admin/staff/staff/")]
-)
-def test_who_sees_no_users_begins_at_what_they_manage(role: str, page: str, db: None) -> None:
-    client = client_as(role)
-    response = client.get(LANDING)
-    assert (response.status_code, response.headers["Location"]) == (302, page)
-    assert client.get(page).status_code == 200
-
-
-def test_who_has_no_role_is_told_so(db: None) -> None:
-    assert "Your account has no role" in client_as("nobody").get(LANDING).content.decode()
+def test_who_sees_no_users_begins_at_what_they_manage_or_is_told_that_they_have_no_role(db: None) -> None:
+    places = {"partner-manager": "/admin/partners/partner/", "administrator": "/admin/staff/staff/"}
+    assert {role: client_as(role).get(LANDING).headers["Location"] for role in places} == places
+    assert "Your account has no role" in landing("nobody")
 
 
 def test_a_post_is_not_allowed(db: None) -> None:
     assert client_as("superuser").post(LANDING).status_code == 405
 
 
-def test_without_decisions_there_is_no_share(db: None) -> None:
-    found = figures(client_as("auditor"))
-    assert (found["Decisions"][0], found["Within the target"][0]) == ("0", "–")
-
-
 @pytest.mark.usefixtures("within_one_day")
-def test_each_figure_is_the_number_of_the_rows_that_it_leads_to(users: list[User]) -> None:
+def test_each_figure_is_the_number_of_the_rows_that_it_leads_to(users: list[User], settings: Settings) -> None:
     client = client_as("superuser")
     with no_rules_left():
         set_rule("always")
         proposals.propose(
             compliance.Decision(user=users[4], to_status="active", by=factories.StaffFactory.create(), reason="Seen.")
         )
-        found = figures(client)
-        for title in (*NOW, "For a second person", "Due for erasure", "Decisions"):
-            text, url = found[title]
-            assert rows_at(client, url) == int(text), title
-    assert [found[title][0] for title in NOW] == ["1", "0", "1", "0"]
-    assert found["For a second person"][0] == "1"
+        page = client.get(LANDING).content.decode()
+        found = figures_on(page)
+        shown = {title: int(found[title][0]) for title in (*NOW, *OF_IDENTITY, "Decisions")}
+        assert {title: rows_at(client, found[title][1]) for title in shown} == shown
+        # Who waits is late, and no decision was in time.
+        settings.COMPLIANCE_TARGET_HOURS = 0
+        late_page = client.get(LANDING).content.decode()
+        late = figures_on(late_page)
+        assert rows_at(client, late["Late"][1]) == 1
+    assert [shown[title] for title in (*NOW, "For a second person")] == [1, 0, 1, 0, 1]
+    assert late["Late"][0] == "1"
+    assert 'class="bo-value bo-late"' in late_page
+    assert [one["Within the target"][0] for one in (found, late)] == ["100%", "0%"]
     # Two of the five were made active first.
-    assert found["Decisions"][0] == "6"
-    text = client.get(LANDING).content.decode()
-    outcomes = re.findall(r'href="(/admin/users/statuschange/\?since=[^"]*to_status[^"]*)">(\w+): (\d+)<', text)
-    assert [(outcome, int(count)) for _url, outcome, count in outcomes[:5]] == [
+    assert shown["Decisions"] == 6
+    outcomes = re.findall(r'href="(/admin/users/statuschange/\?since=[^"]*to_status[^"]*)">(\w+): (\d+)<', page)
+    # Today, and the last 30 days.
+    assert [(outcome, int(count)) for _url, outcome, count in outcomes] == 2 * [
         ("Activated", 3),
         ("Rejected", 1),
         ("Suspended", 1),
         ("Closed", 1),
         ("Reopened", 0),
     ]
-    # Today, and the last 30 days.
-    assert len(outcomes) == 2 * 5
-    for url, _outcome, count in outcomes:
-        assert rows_at(client, unescape(url)) == int(count)
+    assert [decisions_at(unescape(url)) for url, _outcome, _count in outcomes] == 2 * [3, 1, 1, 1, 0]
 
 
-def test_late_leads_to_the_late_cases(users: list[User], settings: Settings) -> None:
-    client = client_as("reviewer")
-    settings.COMPLIANCE_TARGET_HOURS = 0
-    text, url = figures(client)["Late"]
-    assert rows_at(client, url) == int(text) == 1
-    assert 'class="bo-value bo-late"' in client.get(LANDING).content.decode()
-
-
-@pytest.mark.usefixtures("within_one_day")
-def test_the_share_within_the_target_is_of_those_who_waited(users: list[User], settings: Settings) -> None:
-    client = client_as("auditor")
-    assert figures(client)["Within the target"][0] == "100%"
-    settings.COMPLIANCE_TARGET_HOURS = 0
-    assert figures(client)["Within the target"][0] == "0%"
+def decisions_at(url: str) -> int:
+    """The number of rows of the list of decisions at this address."""
+    request = RequestFactory().get(url)
+    request.user = factories.StaffFactory.create(role="auditor")
+    return int(admin.site.get_model_admin(StatusChange).get_changelist_instance(request).result_count)
 
 
 def test_sandbox_users_are_not_counted(db: None) -> None:
     user = factories.UserFactory.create(partner=factories.PartnerFactory.create(mode=Mode.SANDBOX))
     factories.UserFactory.create(partner=user.partner)
     factories.StatusChangeFactory.create(user=user)
-    found = figures(client_as("superuser"))
+    found = figures_on(landing("superuser"))
     assert {text for text, _url in found.values()} == {"0", "–"}
-
-
-def test_who_may_claim_goes_on_to_the_next_case(users: list[User]) -> None:
-    assert "Next case" not in words(client_as("auditor").get(LANDING).content.decode())
-    client = client_as("reviewer")
-    assert "Next case" in words(client.get(LANDING).content.decode())
 
 
 def test_the_figures_are_read_from_indexes_alone(committed_partner: Partner) -> None:
@@ -193,6 +165,5 @@ def test_days_begin_at_midnight_in_the_time_zone_of_compliance(db: None, monkeyp
     day = change.created_at.astimezone(ZoneInfo(settings.COMPLIANCE_TIME_ZONE)).date()
     for days, today in ((0, "1"), (1, "0")):
         monkeypatch.setattr("django.utils.timezone.localdate", lambda later=days: day + timedelta(days=later))
-        text = client_as("auditor").get(LANDING).content.decode()
-        counts = re.findall(r'<dt>Decisions</dt><dd class="bo-value"><a href="[^"]*">(\d+)<', text)
+        counts = re.findall(r'<dt>Decisions</dt><dd class="bo-value"><a href="[^"]*">(\d+)<', landing("auditor"))
         assert counts == [today, "1"]

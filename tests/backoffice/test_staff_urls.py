@@ -125,7 +125,7 @@ def test_no_parameter_leads_to_another_host(user: User) -> None:
     staff.save()
     given = {"login": staff.username, "password": "correct horse battery"}
     client = client_of(staff)
-    found = {}
+    found: dict[tuple[str, str], Any] = {}
     for to in (
         *("//evil.example/", "https://evil.example/", "/\\evil.example"),
         *("javascript:alert(1)", "http:///evil.example"),
