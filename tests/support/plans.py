@@ -16,6 +16,13 @@ from partners.models import Mode, Partner
 
 # Disabled, so that a plan that does not use an index's order shows a sort.
 UNORDERED = ("seqscan", "bitmapscan", "sort", "incremental_sort")
+# Adds users x1, x2 and so on. Parameters: the partner's id, and how many.
+ADD_USERS = """
+    INSERT INTO users_user (id, partner_id, external_id, email, first_name, last_name, date_of_birth, address_line1,
+                            city, country, occupation, is_ciro_affiliate)
+    SELECT gen_random_uuid(), %s, 'x' || n, 'x' || n || '@example.com', 'Ada', 'B' || n, '1990-01-01',
+           repeat('1 Elgin St ', 18), 'Ottawa', 'CA', 'Engineer', false FROM generate_series(1, %s) AS n
+"""
 
 
 @contextmanager
@@ -67,14 +74,7 @@ def planning_of_many_users() -> Iterator[CursorWrapper]:
     with planning_without("seqscan", using=owner) as cursor:
         for mode in Mode:
             partner = Partner.objects.using(owner).create(slug=f"many-{mode.value}", name="Many", mode=mode)
-            cursor.execute(
-                """INSERT INTO users_user (id, partner_id, external_id, email, first_name, last_name, date_of_birth,
-                                           address_line1, city, country, occupation, is_ciro_affiliate)
-                   SELECT gen_random_uuid(), %s, 'x' || n, 'x' || n || '@example.com', 'Ada', 'B' || n, '1990-01-01',
-                          repeat('1 Elgin St ', 18), 'Ottawa', 'CA', 'Engineer', false
-                     FROM generate_series(1, 500) AS n""",
-                [partner.pk],
-            )
+            cursor.execute(ADD_USERS, [partner.pk, 500])
         cursor.execute("ANALYZE users_user")
         yield cursor
 

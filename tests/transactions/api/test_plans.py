@@ -12,14 +12,13 @@ from core.database import statements
 from core.database.pipeline import Query
 from events.feed.views import EVENTS
 from partners.api.lists import DEFAULT_LIMIT, MAX_LIMIT, KeysetList
-from partners.authentication import keys
 from partners.authentication.signature_authentication import _FIND_CALLER, digest
-from partners.models import Partner
+from partners.models import ApiKey, Partner
 from tests import factories
-from tests.support.documents import add_documents
 from tests.support.internal import REASON
-from tests.support.plans import UNORDERED, generic_plan, nodes, planning_without, vacuum
+from tests.support.plans import ADD_USERS, UNORDERED, generic_plan, nodes, planning_without, vacuum
 from transactions.api import CONVERSIONS, DOCUMENTS
+from transactions.models import Document
 from users import queries as user_queries
 from users.api.views import USERS, USERS_OF_STATUS
 from users.models import Status, StatusChange, User
@@ -37,18 +36,27 @@ def many(django_db_setup: None, django_db_blocker: Any) -> Partner:
     with django_db_blocker.unblock():
         partner: Partner = factories.PartnerFactory.create(slug="of-the-plans")
         with transaction.atomic():
-            users = [
-                factories.UserFactory.create(partner=partner, external_id=f"plan-{number}") for number in range(MANY)
-            ]
-            ada = users[7]
+            _add_users(partner, MANY)
+            users = [*User.objects.filter(partner=partner).select_related("partner").order_by("external_id")]
+            ada = next(user for user in users if user.external_id == "x7")
             _approve(users[::2])
             moments = [NEWEST - timedelta(minutes=number) for number in range(ROWS)]
             factories.add_conversions(ada, moments)
-            add_documents(ada, moments)
-        for _ in range(MANY // 10):
-            keys.issue(partner=factories.PartnerFactory.create())
+            Document.objects.bulk_create(
+                factories.DocumentFactory.build(user=ada, created_at=moment) for moment in moments
+            )
+            others = factories.PartnerFactory.build_batch(MANY // 10)
+            ApiKey.objects.bulk_create(
+                ApiKey(partner=other, prefix=f"psi_key_{other.slug}", digest=digest(other.slug), encrypted_secret="x")
+                for other in Partner.objects.bulk_create(others)
+            )
         vacuum("users_user", "partners_apikey", "partners_partner", "transactions_conversion", "transactions_document")
     return partner
+
+
+def _add_users(partner: Partner, count: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(ADD_USERS, [partner.pk, count])
 
 
 def _approve(users: list[User]) -> None:
@@ -60,7 +68,7 @@ def _approve(users: list[User]) -> None:
 
 @pytest.fixture
 def ada(many: Partner, committed_partner: Partner) -> User:
-    return User.objects.get(partner=many, external_id="plan-7")
+    return User.objects.get(partner=many, external_id="x7")
 
 
 def plan(query: Query[Any]) -> dict[str, Any]:
@@ -117,7 +125,8 @@ _INSERT_CONVERSIONS = """
 
 
 def test_of_a_user_with_more_rows_than_others_no_more_than_a_page_is_read(partner: Partner) -> None:
-    users = [factories.UserFactory.create(partner=partner).pk for _ in range(400)]
+    _add_users(partner, 400)
+    users = [*User.objects.filter(partner=partner).values_list("pk", flat=True)]
     with connection.cursor() as cursor:
         cursor.execute(_INSERT_CONVERSIONS, [partner.pk, users])
         cursor.execute("ANALYZE users_user, transactions_conversion")
