@@ -6,6 +6,7 @@ import hmac
 import itertools
 import re
 import time
+from collections.abc import Mapping
 from html import unescape
 from typing import Any
 
@@ -40,12 +41,20 @@ def client_as(role: str) -> Client:
     return client_of(StaffFactory.create(role=role))
 
 
-def context_of(staff: Staff, address: str, **query: Any) -> dict[str, Any]:
-    """Return the context of a page that staff get, from its view alone, without its HTML. query: of the address."""
+def response_of(staff: Staff, address: str, query: Mapping[str, Any] | None = None) -> Any:
+    """Return what the view of a page sends to staff, without middleware, and without the HTML. query: of the address.
+
+    Raises what Django would send as 400, 403 and 404.
+    """
     request: Any = RequestFactory().get(address, query or None)
     request.user, request.resolver_match = staff, resolve(request.path)
     request._messages = CookieStorage(request)
-    context: dict[str, Any] = request.resolver_match.func(request).context_data
+    return request.resolver_match.func(request)
+
+
+def context_of(staff: Staff, address: str, **query: Any) -> dict[str, Any]:
+    """Return the context of a page as its view makes it. query: of the address."""
+    context: dict[str, Any] = response_of(staff, address, query).context_data
     return context
 
 
