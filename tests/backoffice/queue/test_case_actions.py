@@ -58,6 +58,7 @@ def test_a_row_says_who_whose_in_which_status_and_how_long_they_have_waited(make
     assert 'href="?q=byron&status__exact=pendingCompliance"' in text
     assert 'value="claim_selected"' in text
     assert f'href="{PENDING}"' in text
+    assert f'href="{USERS}identified/"' in text
     text = page(client, PENDING)
     assert f"/admin/cases/{waiting.pk}/" in text
     assert f"/admin/cases/{active.pk}/" not in text
