@@ -5,16 +5,20 @@ Columns are found in the catalogue. A new one must be in a line here.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, connection
 from django.test import Client
 from django.utils import timezone
 
-from events.models import WebhookEndpoint
+from backoffice.lists.pages import address_of
+from core.models import AuditEntry
+from events.models import WebhookDelivery, WebhookEndpoint
 from events.webhooks.deliveries import TEST_TYPE
 from partners.models import Partner
 from tests import factories
@@ -23,9 +27,10 @@ from tests.backoffice.test_page_names import page_of, sidebar
 from tests.database.test_trails import ROWS, World, world  # noqa: F401 - a fixture
 from tests.support.client import PartnerClient
 from tests.support.commands import run
+from tests.support.database import undone
 from tests.support.staff import client_as
 from users.decisions.risk_flags import RISK_FLAGS
-from users.models import User
+from users.models import Proposal, StatusChange, UserEvent
 from users.models.columns import PROFILE_COLUMNS
 
 pytestmark = pytest.mark.django_db
@@ -36,6 +41,12 @@ REFUSED.append(f'{{"a": {REFUSED[-2]}}}')
 TIMES = ("", "yesterday", "2026-01-01", "0001-01-01T00:00:00+00:00", "9999-99-99T00:00:00Z")
 ODD: tuple[Any, ...] = (5, 1.5, True, None, [], {}, [5], [[5]], {"a": {"b": [5]}}, "unheardOf", *TIMES)
 
+
+def each_of(names: Sequence[str]) -> list[dict[str, Any]]:
+    """One odd value under all of these names, for each value."""
+    return [dict.fromkeys(names, one) for one in ODD]
+
+
 # Values of the right shape, or near to it, that say what nobody knows.
 BASIS: dict[str, Any] = {"version": "v", "source": "request a", "openSeconds": None, "riskFlags": [], "changes": []}
 OF_FLAGS = ("decidedAt", "by", "reasonCode", "reason", "userIds", "hasMore", "province", "postalCode", "adultOn", "at")
@@ -43,19 +54,15 @@ OF_CHANGES = (
     *(*PROFILE_COLUMNS, "shoe_size", "status", "open_seconds", "reason_code"),
     *("size_bytes", "version", "risk_flags", "file", "created_at"),
 )
-BASES = (
-    BASIS,
-    *(BASIS | {"version": one, "source": one} for one in TIMES),
-    *(BASIS | {"openSeconds": one} for one in (-1, 1e11, 1e30)),
-    BASIS
-    | {
-        "riskFlags": [
-            {"code": code, "data": data}
-            for code in (*RISK_FLAGS, "unheardOf")
-            for data in ({}, *(dict.fromkeys(OF_FLAGS, one) for one in ODD))
-        ]
-    },
-    BASIS | {"changes": [{"since": "s", "fields": {name: [one, one] for name in OF_CHANGES}} for one in ODD]},
+BASES = [
+    BASIS | {"version": one, "source": one, "openSeconds": seconds}
+    for one, seconds in zip(TIMES, (-1, 1e11, 1e30, 0.5, None), strict=True)
+]
+CODES = (*RISK_FLAGS, "unheardOf")
+# Each with what is odd in its lists.
+OF_BASES = (
+    *(BASIS | {"riskFlags": [{"code": code, "data": data} for code in CODES]} for data in ({}, *each_of(OF_FLAGS))),
+    *(BASIS | {"changes": [{"since": "s", "fields": {name: [one, one] for name in OF_CHANGES}}]} for one in ODD),
 )
 OF_DETAIL = (
     *("reason", "reasonCode", "role", "roles", "type", "code", "state", "export", "fields"),
@@ -64,19 +71,20 @@ OF_DETAIL = (
 OF_CHANGED = ("expires_at", "status", "types", "enabled", "unheardOf")
 DETAILS = (
     *({"changes": one} for one in ODD),
-    *(dict.fromkeys(OF_DETAIL, one) for one in ODD),
-    *({"changes": dict.fromkeys(OF_CHANGED, one)} for one in (*([odd, odd] for odd in ODD), [1], [1, 2, 3], 5)),
+    *(dict.fromkeys(OF_DETAIL, one) | {"changes": {name: [one, one] for name in OF_CHANGED}} for one in ODD),
+    *({"changes": dict.fromkeys(OF_CHANGED, one)} for one in ([1], [1, 2, 3], 5)),
 )
-FIELD_ERRORS = [[dict.fromkeys(("field", "code", "message"), one)] for one in ODD]
-DIAGNOSES = [dict.fromkeys(("cause", "message", "canonicalRequest"), one) for one in ODD]
+FIELD_ERRORS = [[one] for one in each_of(("field", "code", "message"))]
+DIAGNOSES = each_of(("cause", "message", "canonicalRequest"))
 ATTEMPT = {"at": "2026-01-01T00:00:00Z", "milliseconds": 1, "status": 200}
 ATTEMPTS = (
     *([ATTEMPT | {name: one}] for name in ATTEMPT for one in (*ODD, -1, 1e11, 1e30)),
     *([{"at": ATTEMPT["at"], "milliseconds": 1, "error": one}] for one in ODD),
 )
-CONTEXTS = [dict.fromkeys(("source", "key", "requestId", "command", "unheardOf"), one) for one in ODD]
+CONTEXTS = each_of(("source", "key", "requestId", "command", "unheardOf"))
 
-Writer = Callable[[World, str], None]
+Writer = Callable[[str], None]
+WriterOf = Callable[[World], Writer]
 
 
 def insert(table: str, row: Mapping[str, Any]) -> None:
@@ -89,51 +97,76 @@ def execute(statement: str, *parameters: Any) -> None:
         cursor.execute(statement, parameters)
 
 
-def in_row(table: str, column: str) -> Writer:
-    return lambda w, value: insert(table, ROWS[table](w) | {column: value})
+def in_row(table: str, column: str) -> WriterOf:
+    """Into a new row, which each writer can write once."""
+
+    def writer(w: World) -> Writer:
+        row = ROWS[table](w)
+        return lambda value: insert(table, row | {column: value})
+
+    return writer
 
 
-def in_request(column: str) -> Writer:
+def in_request(column: str) -> WriterOf:
     row = {"method": "GET", "path": "/v1/ping", "query": "", "status": 401, "error": "unauthorized"}
     row |= {"field_errors": "[]", "replayed": False, "milliseconds": 1}
 
-    def write(_world: World, value: str) -> None:
-        of_partner = {"partner_id": Partner.objects.get(mode="sandbox").pk, "request_id": uuid4()}
-        insert("partners_sandboxrequest", row | of_partner | {"created_at": timezone.now(), column: value})
+    def writer(_world: World) -> Writer:
+        of_partner = {"partner_id": sandbox_partner().pk, "request_id": uuid4(), "created_at": timezone.now()}
+        return lambda value: insert("partners_sandboxrequest", row | of_partner | {column: value})
 
-    return write
+    return writer
 
 
-def in_delivery(_world: World, value: str) -> None:
+def in_delivery(_world: World) -> Writer:
     row = {"endpoint_id": WebhookEndpoint.objects.get().pk, "event_uuid": uuid4(), "type": TEST_TYPE}
-    insert("events_webhookdelivery", row | {"attempts": value})
+    return lambda value: insert("events_webhookdelivery", row | {"attempts": value})
 
 
-def in_context(statement: str) -> Writer:
+def in_context(statement: str) -> WriterOf:
     """The statement makes a trigger keep the session's context. w: the world."""
 
-    def write(w: World, value: str) -> None:
-        execute("SELECT set_config('pghistory.context_metadata', %s, true)", value)
-        execute(statement.format(w=w, new=uuid4().hex))
-        execute("SELECT set_config('pghistory.context_metadata', '', true)")
+    def writer(w: World) -> Writer:
+        def write(value: str) -> None:
+            execute("SELECT set_config('pghistory.context_metadata', %s, true)", value)
+            execute(statement.format(w=w, new=uuid4().hex))
+            execute("SELECT set_config('pghistory.context_metadata', '', true)")
 
-    return write
+        return write
+
+    return writer
+
+
+def sandbox_partner() -> Partner:
+    return Partner.objects.get(mode="sandbox")
 
 
 # Of the kinds' entries, with what the row itself must have.
 ENTRY = {"rating": "low", "reason": "Salary."}
 OF_ENTRY = ("list", "listDate", "receivedOn", "verifiedOn", "method", "unheardOf", "rating", "sources", "documentType")
 SOURCES = {"sources": [{"source": "A", "information": "unheardOf", "shoe": "x"}, {}]}
-ENTRIES = (ENTRY, ENTRY | SOURCES, *(ENTRY | dict.fromkeys(OF_ENTRY, one) for one in ODD))
+ENTRIES = (ENTRY, ENTRY | SOURCES, *(ENTRY | one for one in each_of(OF_ENTRY)))
 
-COLUMNS: dict[str, tuple[Writer, Any]] = {
-    "users_fileentry.fields": (in_row("users_fileentry", "fields"), ENTRIES),
-    "users_statuschange.basis": (in_row("users_statuschange", "basis"), BASES),
-    "users_proposal.basis": (in_row("users_proposal", "basis"), BASES[-2:]),
-    "core_auditentry.detail": (in_row("core_auditentry", "detail"), DETAILS),
-    "partners_sandboxrequest.field_errors": (in_request("field_errors"), FIELD_ERRORS),
-    "partners_sandboxrequest.diagnosis": (in_request("diagnosis"), DIAGNOSES),
-    "events_webhookdelivery.attempts": (in_delivery, ATTEMPTS),
+
+def in_one_list(values: list[Any]) -> list[Any]:
+    return [[item for value in values for item in value]]
+
+
+def in_one_basis(values: list[Any]) -> list[Any]:
+    """What their lists hold in one; those of BASES each."""
+    lists = {name: [item for value in values for item in value[name]] for name in ("riskFlags", "changes")}
+    return [BASIS | lists, *(value for value in values if value in BASES)]
+
+
+# Who writes it, what is tried, and the rows in which all that is accepted is shown.
+COLUMNS: dict[str, tuple[WriterOf, Sequence[Any], Callable[[list[Any]], list[Any]]]] = {
+    "users_fileentry.fields": (in_row("users_fileentry", "fields"), ENTRIES, list),
+    "users_statuschange.basis": (in_row("users_statuschange", "basis"), (*BASES, *OF_BASES), in_one_basis),
+    "users_proposal.basis": (in_row("users_proposal", "basis"), OF_BASES, in_one_basis),
+    "core_auditentry.detail": (in_row("core_auditentry", "detail"), ({}, *DETAILS), list),
+    "partners_sandboxrequest.field_errors": (in_request("field_errors"), ([], *FIELD_ERRORS), in_one_list),
+    "partners_sandboxrequest.diagnosis": (in_request("diagnosis"), DIAGNOSES, list),
+    "events_webhookdelivery.attempts": (in_delivery, ([], *ATTEMPTS), in_one_list),
 }
 # Their triggers keep the session's context.
 OF_CONTEXT = {
@@ -142,7 +175,8 @@ OF_CONTEXT = {
         """ (gen_random_uuid(), '{w.user.pk}', 'riskRating', '{{"rating": "low", "reason": "{new}"}}')"""
     ),
     "partners_partnerevent.pgh_context": "UPDATE partners_partner SET name = '{new}'",
-    "partners_apikeyevent.pgh_context": "UPDATE partners_apikey SET expires_at = clock_timestamp() + interval '1 day'",
+    "partners_apikeyevent.pgh_context": "UPDATE partners_apikey"
+    " SET expires_at = coalesce(expires_at, clock_timestamp() + interval '1 day') - interval '1 second'",
     "events_webhookendpointevent.pgh_context": "UPDATE events_webhookendpoint SET description = '{new}'",
     "events_webhooksecretevent.pgh_context": "UPDATE events_webhooksecret SET expires_at = clock_timestamp()",
     "users_userevent.pgh_context": "UPDATE users_user SET city = '{new}' WHERE id = '{w.user.pk}'",
@@ -178,40 +212,70 @@ def test_every_column_of_json_is_here() -> None:
     assert not any(found[one] for one in OWNERS)
 
 
+def tried(column: str) -> tuple[WriterOf, Sequence[Any], Callable[[list[Any]], list[Any]]]:
+    return COLUMNS[column] if column in COLUMNS else (in_context(OF_CONTEXT[column]), ({}, *CONTEXTS), list)
+
+
 def test_they_are_refused_or_shown(
     world: World,  # noqa: F811
     api: PartnerClient,
     sandbox: PartnerClient,
 ) -> None:
     factories.WebhookEndpointFactory.create(partner=world.user.partner)
+    accepted = {}
     for column in (*COLUMNS, *OF_CONTEXT):
-        write, values = COLUMNS[column] if column in COLUMNS else (in_context(OF_CONTEXT[column]), CONTEXTS)
-        assert not [value[:10] for value in REFUSED if is_stored(write, world, value)], column
-        # A shape that refuses all is not the one that the service writes.
-        assert [value for value in ("{}", "[]", *map(json.dumps, values)) if is_stored(write, world, value)], column
-    assert_staff_see_all(world)
-    assert (sandbox.get("/v1/sandbox/requests").status, api.get("/v1/events").status) == (200, 200)
+        writer, values, _rows = tried(column)
+        with undone():
+            write = writer(world)
+            assert not [value[:10] for value in REFUSED if is_stored(write, value)], column
+            accepted[column] = [value for value in values if is_stored(write, json.dumps(value))]
+    # A shape that refuses all is not the one that the service writes.
+    assert not [column for column, values in accepted.items() if not values]
+    assert_shown([(column, value) for column, values in accepted.items() for value in values], world, api, sandbox)
 
 
-def is_stored(write: Writer, w: World, value: str) -> bool:
+def is_stored(write: Writer, value: str) -> bool:
     try:
-        with transaction.atomic():
-            write(w, value)
+        with undone():
+            write(value)
     except IntegrityError:
         return False
     return True
 
 
+def assert_shown(shapes: list[tuple[str, Any]], w: World, *clients: PartnerClient) -> None:
+    """With all of them stored; where that fails, the note names one with which it fails."""
+    try:
+        with undone():
+            for column, of_column in groupby(shapes, itemgetter(0)):
+                writer, _values, rows = tried(column)
+                for value in rows([value for _column, value in of_column]):
+                    writer(w)(json.dumps(value))
+            assert_staff_see_all(w)
+            for client, path in zip(clients, ("/v1/events", "/v1/sandbox/requests"), strict=True):
+                assert client.get(path).status == 200
+    except Exception as error:
+        middle = len(shapes) // 2
+        for half in (shapes[:middle], shapes[middle:]) if middle else ():
+            assert_shown(half, w, *clients)
+        error.add_note(f"It fails with these: {shapes}")
+        raise
+
+
 def assert_staff_see_all(w: World) -> None:
-    """Every list, the page of every row on it, every export, and the command of the audit log."""
+    """Every list, a page of every kind that they link to, those of these rows, every export, and the audit log."""
     client = client_as("superuser")
     lists = [read(client, path) for path in ("/admin/", *sidebar(page_of(client, "/admin/")))]
-    for path in sorted({path for page in lists for path in linked(page)}):
+    users = {w.user.pk, *StatusChange.objects.exclude(basis=None).values_list("user", flat=True)}
+    users |= {*Proposal.objects.exclude(basis=None).values_list("user", flat=True)}
+    exported = AuditEntry.objects.filter(action="user.exported")
+    rows = [exported.last(), UserEvent.objects.last(), WebhookDelivery.objects.last(), sandbox_partner(), w.staff]
+    paths = {re.sub(r"[-0-9a-f]{36}|[0-9]+", "", path): path for page in lists for path in linked(page)}
+    for path in {*paths.values(), *map(address_of, filter(None, rows)), *(f"/admin/cases/{pk}/" for pk in users)}:
         read(client, path)
     read(client_as("viewer"), f"/admin/cases/{w.user.pk}/")
     run("audit_log", "--json")
-    users = [str(pk) for pk in User.objects.values_list("pk", flat=True)]
-    unzipped(client.post("/admin/exports/packs/", {"user": users, "confirmed": "yes"}))
+    unzipped(client.post("/admin/exports/packs/", {"user": [*map(str, users)], "confirmed": "yes"}))
     unzipped(client.post(f"/admin/cases/{w.user.pk}/copy/", {"language": "en"}))
     for name in ("users.csv", "decisions.csv", "access-log.csv"):
         response: Any = client.post(f"/admin/exports/{name}", {"mode": "live"})
