@@ -26,6 +26,7 @@ from partners.models import ApiKey, IdempotencyRecord, Partner, UsedSignature
 from tests import factories
 from tests.conftest import database_url
 from tests.support.client import PartnerClient, Response, in_process
+from tests.support.database import undone
 from tests.support.documents import LONG, add_document, folder
 from tests.support.metrics import totals
 from tests.support.responses import assert_error
@@ -50,14 +51,14 @@ pytestmark = pytest.mark.usefixtures("fresh_counter")
 
 
 @pytest.fixture
-def known(api: PartnerClient, partner: Partner, folder: Path) -> Known:
-    return serve_before(api, partner)
+def committed(committed_partner: Partner, folder: Path) -> Known:
+    """Outside of a transaction of the test's."""
+    return serve_before(factories.client_of(committed_partner, in_process), committed_partner)
 
 
 @pytest.fixture
-def committed(committed_partner: Partner, folder: Path) -> Known:
-    """The same outside of a transaction of the test's."""
-    return serve_before(factories.client_of(committed_partner, in_process), committed_partner)
+def known(api: PartnerClient, partner: Partner, folder: Path) -> Known:
+    return serve_before(api, partner)
 
 
 def serve_before(api: PartnerClient, partner: Partner) -> Known:
@@ -126,57 +127,12 @@ def counted(partner: Partner) -> tuple[int, Counter[str], Counter[str]]:
     return counted_in_window(), by_status, totals("psi_unauthorized_total", "cause")
 
 
-def test_a_request_is_counted_once(known: Known, subtests: pytest.Subtests) -> None:
-    for name, (status, send) in REQUESTS.items():
-        with subtests.test(name):
-            in_window, answered, refused = counted(known.partner)
-            response = send(known)
-            assert (response.status, response.header("RateLimit") is not None) == (status, True)
-            assert counted(known.partner) == (in_window + 1, answered + Counter({str(status): 1}), refused)
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, TransactionStatus]]:
+    """Each request that is counted, with the state of the connection: in a transaction, and what it does.
 
-
-@pytest.mark.parametrize("withdraw", WITHDRAWN.values(), ids=WITHDRAWN)
-def test_a_key_that_is_not_in_force_is_refused_and_nothing_happens(
-    known: Known, withdraw: Callable[[Partner], object], subtests: pytest.Subtests
-) -> None:
-    withdraw(known.partner)
-    before = stored(known.partner)
-    for name, (_, send) in REQUESTS.items():
-        with subtests.test(name):
-            in_window, answered, refused = counted(known.partner)
-            for refusals in (1, 2):
-                response = send(known)
-                assert assert_error(response, 401)["message"] == UnauthorizedError.default_detail
-                assert response.header("RateLimit") is None
-                assert stored(known.partner) == before
-                assert counted(known.partner) == (
-                    in_window,
-                    answered + Counter({"401": refusals}),
-                    refused + Counter({AuthenticationFailure.NOT_IN_FORCE.value: refusals}),
-                )
-
-
-def test_a_new_limit_holds_from_the_next_request_on(known: Known, subtests: pytest.Subtests) -> None:
-    for limit, (name, (_, send)) in enumerate(REQUESTS.items(), start=1_000):
-        with subtests.test(name):
-            Partner.objects.filter(pk=known.partner.pk).update(rate_limit=f"{limit}/hour")
-            assert send(known).header("RateLimit-Policy") == f'"default";q={limit};w=3600'
-
-
-def test_over_the_limit_nothing_happens(known: Known, subtests: pytest.Subtests) -> None:
-    Partner.objects.filter(pk=known.partner.pk).update(rate_limit="1/hour")
-    assert known.api.get("/v1/ping").status == 200
-    before = stored(known.partner)
-    for name, (_, send) in REQUESTS.items():
-        with subtests.test(name):
-            assert send(known).status == send(known).status == 429
-            assert stored(known.partner) == before
-
-
-def test_a_request_is_counted_while_no_transaction_is_open(
-    committed: Known, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
-) -> None:
-    """The counter may be Redis, and nothing waits for Redis while rows are locked."""
+    The counter may be Redis, and nothing waits for Redis while rows are locked.
+    """
     hit, states = throttling.MemoryCounter.hit, []
 
     def watched(counter: throttling.MemoryCounter, rate: Rate, partner_id: int) -> tuple[int, float]:
@@ -184,24 +140,64 @@ def test_a_request_is_counted_while_no_transaction_is_open(
         return hit(counter, rate, partner_id)
 
     monkeypatch.setattr(throttling.MemoryCounter, "hit", watched)
-    for name, (_, send) in REQUESTS.items():
-        with subtests.test(name):
-            states.clear()
-            send(committed)
-            assert states == [(False, TransactionStatus.IDLE)]
-    keys.revoke(committed.partner.api_keys.get())
-    states.clear()
-    assert {send(committed).status for _, send in REQUESTS.values()} == {401}
-    assert not states
+    return states
 
 
-def test_the_use_of_a_key_is_noted_every_few_minutes(known: Known, subtests: pytest.Subtests) -> None:
-    of_partner = ApiKey.objects.filter(partner=known.partner)
-    for name, (_, send) in REQUESTS.items():
+def test_a_request_is_counted_once_by_the_new_limit_while_no_transaction_is_open(
+    committed: Known, counting: list[tuple[bool, TransactionStatus]], subtests: pytest.Subtests
+) -> None:
+    """The use of the key is noted too, if that was not done within some minutes."""
+    of_partner, interval = ApiKey.objects.filter(partner=committed.partner), signature_authentication.LAST_USED_INTERVAL
+    for limit, (name, (status, send)) in enumerate(REQUESTS.items(), start=1_000):
         with subtests.test(name):
-            of_partner.update(last_used_at=Now() - signature_authentication.LAST_USED_INTERVAL * 2)
-            send(known)
-            assert of_partner.filter(last_used_at__gt=Now() - signature_authentication.LAST_USED_INTERVAL).exists()
+            Partner.objects.filter(pk=committed.partner.pk).update(rate_limit=f"{limit}/hour")
+            of_partner.update(last_used_at=Now() - interval * 2)
+            _in_window, answered, refused = counted(committed.partner)
+            counting.clear()
+            response = send(committed)
+            assert (response.status, response.header("RateLimit") is not None) == (status, True)
+            assert response.header("RateLimit-Policy") == f'"default";q={limit};w=3600'
+            assert counting == [(False, TransactionStatus.IDLE)]
+            # With a new limit a new window begins.
+            assert counted(committed.partner) == (1, answered + Counter({str(status): 1}), refused)
+            assert of_partner.filter(last_used_at__gt=Now() - interval).exists()
+
+
+def test_a_key_that_is_not_in_force_is_refused_uncounted_and_nothing_happens(
+    known: Known, counting: list[tuple[bool, TransactionStatus]]
+) -> None:
+    before, (in_window, answered, refused) = stored(known.partner), counted(known.partner)
+    keys.revoke(known.partner.api_keys.get())
+    counting.clear()
+    responses = {name: send(known) for name, (_status, send) in REQUESTS.items()}
+    seen = {
+        name: (assert_error(response, 401)["message"], response.header("RateLimit"))
+        for name, response in responses.items()
+    }
+    assert seen == dict.fromkeys(REQUESTS, (UnauthorizedError.default_detail, None))
+    assert (stored(known.partner), counting) == (before, [])
+    assert counted(known.partner) == (
+        in_window,
+        answered + Counter({"401": len(REQUESTS)}),
+        refused + Counter({AuthenticationFailure.NOT_IN_FORCE.value: len(REQUESTS)}),
+    )
+
+
+@pytest.mark.parametrize("withdraw", WITHDRAWN.values(), ids=WITHDRAWN)
+def test_the_next_request_is_refused_and_those_after_it(known: Known, withdraw: Callable[[Partner], object]) -> None:
+    before = stored(known.partner)
+    withdraw(known.partner)
+    for _ in range(2):
+        assert {name: REQUESTS[name][1](known).status for name in ("list", "update")} == {"list": 401, "update": 401}
+    assert stored(known.partner) == before
+
+
+def test_over_the_limit_nothing_happens(known: Known) -> None:
+    Partner.objects.filter(pk=known.partner.pk).update(rate_limit="1/hour")
+    assert known.api.get("/v1/ping").status == 200
+    before = stored(known.partner)
+    assert {name: send(known).status for name, (_, send) in REQUESTS.items()} == dict.fromkeys(REQUESTS, 429)
+    assert stored(known.partner) == before
 
 
 @pytest.mark.parametrize(("failure", "status"), [(RuntimeError, 500), (OperationalError, 503)])
@@ -274,13 +270,14 @@ def test_a_key_in_force_is_answered_with_unavailable_and_one_line_of_the_log(
     assert "unauthorized" not in caplog.text
 
 
-@pytest.mark.parametrize("withdraw", WITHDRAWN.values(), ids=WITHDRAWN)
 def test_a_lost_secret_of_a_key_that_is_not_in_force_is_refused_like_any_other(
-    lost: PartnerClient, partner: Partner, withdraw: Callable[[Partner], object]
+    lost: PartnerClient, partner: Partner
 ) -> None:
-    withdraw(partner)
-    response = lost.get("/v1/ping")
-    assert (response.status, response.json()["message"]) == (401, UnauthorizedError.default_detail)
+    for withdraw in WITHDRAWN.values():
+        with undone():
+            withdraw(partner)
+            response = lost.get("/v1/ping")
+            assert (response.status, response.json()["message"]) == (401, UnauthorizedError.default_detail)
 
 
 def test_a_key_is_good_again_once_its_encryption_key_is_back(partner: Partner, settings: Settings) -> None:
