@@ -1,14 +1,18 @@
-"""How tests of this app send fields and look at what came of it."""
+"""The fields of a user in requests, and what comes of them."""
 
 import re
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from rest_framework.exceptions import ValidationError
 
 from docs_site.reference import description
+from tests.factories import user_body
 from tests.support.client import Response
 from tests.support.responses import failing_fields
+from users.api.serializers import CREATE, UPDATE
 from users.models import User
-from users.models.columns import PROFILE_COLUMNS
+from users.models.columns import PROFILE_COLUMNS, Profile
 
 # What the description says of each field of an update.
 FIELDS: dict[str, Any] = description()["components"]["schemas"]["UserChanges"]["properties"]
@@ -45,18 +49,39 @@ def columns_of(body: Mapping[str, Any]) -> dict[str, Any]:
     return dict.fromkeys(PROFILE_COLUMNS, "") | {column_of(name): value for name, value in body.items()}
 
 
-class Send(Protocol):
-    """Sends fields, by their names on the wire."""
-
-    def __call__(self, **fields: Any) -> Response: ...
-
-
-def kept(name: str) -> Any:
-    """What is stored of the only user in this field."""
-    return getattr(User.objects.get(), column_of(name))
-
-
 def refused(response: Response) -> list[str]:
     """The fields that a bad_request names; nothing that was sent is stored then."""
     assert set(User.objects.values_list("first_name", "city", "country")) <= {("Ada", "Toronto", "CA")}
     return failing_fields(response)
+
+
+# The rules of bodies, without a request: that creates and updates follow them is tested in tests/users/api.
+
+
+def stored(name: str, value: Any, **others: Any) -> Any:
+    """What a create with this value stores of the field."""
+    _external_id, profile = CREATE.new_user(user_body(**others | {name: value}))
+    return getattr(profile, column_of(name))
+
+
+def updated(profile: Profile, **fields: Any) -> Profile:
+    """What an update leaves behind."""
+    return UPDATE.updated(fields, profile)[0]
+
+
+def field_errors(profile: Profile | None = None, /, *, without: Collection[str] = (), **fields: Any) -> dict[str, str]:
+    """The codes of the fields that a create refuses, or an update of this profile. without: what is not sent."""
+    try:
+        if profile is not None:
+            updated(profile, **fields)
+        else:
+            CREATE.new_user({name: value for name, value in user_body(**fields).items() if name not in without})
+    except ValidationError as error:
+        detail: Any = error.detail
+        return {name: problems[0].code for name, problems in detail.items()}
+    return {}
+
+
+def invalid_fields(**fields: Any) -> list[str]:
+    """The fields that a create refuses."""
+    return list(field_errors(**fields))

@@ -96,9 +96,9 @@ def test_the_marks_that_a_script_needs_are_kept(name: str) -> None:
 
 def test_every_character_may_be_in_a_name() -> None:
     for character in map(chr, range(1, sys.maxunicode + 1)):
-        # Those that are not assigned, for private use or ideographs are all alike: some of them are enough.
+        # Those that are not assigned, for private use, ideographs or pictures are all alike: some of them are enough.
         if (category := unicodedata.category(character)) in {"Cc", "Cs"} or (
-            category in {"Cn", "Co", "Lo"} and ord(character) > 0x3000 and ord(character) % 100
+            category in {"Cn", "Co", "Lo", "So"} and ord(character) > 0x3000 and ord(character) % 500
         ):
             continue
         folded = fold_name(f"a{character}b", "c")
