@@ -11,17 +11,21 @@ import pytest
 from django.db import connection
 
 _WRITES = re.compile(r"\b(INSERT INTO|UPDATE|DELETE FROM)\b")
-_NAMELESS = "SELECT count(*) FROM core_auditentry WHERE actor_kind = ''"
-_CONTEXT = "SELECT coalesce(current_setting('pghistory.context_metadata', true), '')"
-_SET_CONTEXT = "SELECT set_config('pghistory.context_metadata', %s, true)"
+_SET_CONTEXT = "set_config('pghistory.context_metadata', %s, true)"
+_NAMELESS = "(SELECT count(*) FROM core_auditentry WHERE actor_kind = '')"
+_BEFORE = f"""
+    WITH was AS MATERIALIZED (SELECT coalesce(current_setting('pghistory.context_metadata', true), '') AS context)
+    SELECT context, {_NAMELESS}, {_SET_CONTEXT} FROM was
+"""
+_AFTER = f"SELECT {_NAMELESS}, {_SET_CONTEXT}"
 
 
 @pytest.fixture(autouse=True)
 def lines_name_who_acts() -> Iterator[None]:
     """Fail where a statement outside `atomic` adds such a line: it is run without a context, as in autocommit."""
 
-    def value(statement: str, *parameters: str) -> Any:
-        return connection.connection.execute(statement, parameters or None).fetchone()[0]
+    def values(statement: str, context: str) -> Any:
+        return connection.connection.execute(statement, (context,)).fetchone()
 
     def check(execute: Callable[..., Any], sql: str, *args: Any) -> Any:
         # The test's own transaction does not count.
@@ -30,11 +34,11 @@ def lines_name_who_acts() -> Iterator[None]:
             return execute(sql, *args)
         # Sends the context, if it is due.
         connection.cursor().close()
-        context, before = value(_CONTEXT), value(_NAMELESS)
-        value(_SET_CONTEXT, "")
+        context, before, _ = values(_BEFORE, "")
         result = execute(sql, *args)
-        value(_SET_CONTEXT, context)
-        assert value(_NAMELESS) == before, f"not in a transaction, so the audit log does not say who did it: {sql}"
+        assert values(_AFTER, context)[0] == before, (
+            f"not in a transaction, so the audit log does not say who did it: {sql}"
+        )
         return result
 
     with connection.execute_wrapper(check):
