@@ -4,8 +4,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
-import pytest
-
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.responses import assert_error
@@ -63,31 +61,23 @@ def test_a_list_holds_only_the_users_own_conversions(
     assert ids(api.get("/v1/users/bob/transactions")) == [his[0].conversion_id]
 
 
-@pytest.mark.parametrize(
-    ("sent", "recorded"),
-    [
-        ("100", "100"),
-        ("100.0", "100.0"),
-        ("100.00", "100.00"),
-        ("0", "0"),
-        ("0.000000000000000000", "0.000000000000000000"),
-        ("0.000000000000000001", "0.000000000000000001"),
-        ("99999999999999999999", "99999999999999999999"),
-        ("99999999999999999999.999999999999999999", "99999999999999999999.999999999999999999"),
-        ("1E+3", "1000"),
-        ("10000000000000000000.10", "10000000000000000000.10"),
-    ],
-)
-def test_an_amount_keeps_its_digits(api: PartnerClient, ada: User, sent: str, recorded: str) -> None:
-    factories.add_conversions(ada, [NOON], from_amount=Decimal(sent), to_amount=Decimal(sent))
-    item = api.get(LIST).json()["items"][0]
-    assert (item["from"]["amount"], item["to"]["amount"]) == (recorded, recorded)
+DIGITS = ["1", "1.0", "100.00", "0.000000000000000001", "99999999999999999999", "10000000000000000000.10"]
+DIGITS += ["99999999999999999999.999999999999999999"]
+# A rate is more than zero.
+AMOUNTS = [*DIGITS, "0", "0.000000000000000000"]
 
 
-@pytest.mark.parametrize("rate", ["1", "1.0", "0.000000000000000001", "99999999999999999999.5"])
-def test_a_rate_keeps_its_digits(api: PartnerClient, ada: User, rate: str) -> None:
-    factories.add_conversions(ada, [NOON], rate=Decimal(rate))
-    assert api.get(LIST).json()["items"][0]["rate"] == rate
+def test_amounts_and_rates_keep_their_digits(api: PartnerClient, ada: User) -> None:
+    for digits in AMOUNTS:
+        rate = digits if digits in DIGITS else "1"
+        amount = Decimal(digits)
+        factories.add_conversions(ada, [NOON], from_amount=amount, to_amount=amount, rate=Decimal(rate))
+    factories.add_conversions(ada, [NOON], from_amount=Decimal("1E+3"), to_amount=Decimal("1E+3"))
+    items = api.get(LIST).json()["items"]
+    assert {(item["from"]["amount"], item["to"]["amount"]) for item in items} == {
+        (digits, digits) for digits in (*AMOUNTS, "1000")
+    }
+    assert {*DIGITS} <= {item["rate"] for item in items}
 
 
 def test_an_instant_of_another_offset_is_shown_in_utc(api: PartnerClient, ada: User) -> None:
@@ -98,23 +88,13 @@ def test_an_instant_of_another_offset_is_shown_in_utc(api: PartnerClient, ada: U
 # Parameters
 
 
-@pytest.mark.parametrize(
-    ("query", "count"),
-    [
-        ("", 25),
-        ("?limit=1", 1),
-        ("?limit=25", 25),
-        ("?limit=100", 100),
-        ("?limit=007", 7),
-        ("?limit=%31%30", 10),
-        (f"?limit={'0' * 1000}3", 3),
-    ],
-)
-def test_a_page_holds_at_most_the_limit(api: PartnerClient, ada: User, query: str, count: int) -> None:
+def test_a_page_holds_at_most_the_limit(api: PartnerClient, ada: User) -> None:
     factories.add_conversions(ada, days(101))
-    response = api.get(LIST + query)
-    assert len(ids(response)) == count
-    assert response.json()["nextCursor"] is not None
+    queries = {"": 25, "?limit=1": 1, "?limit=25": 25, "?limit=100": 100, "?limit=007": 7, "?limit=%31%30": 10}
+    queries[f"?limit={'0' * 1000}3"] = 3
+    responses = {query: api.get(LIST + query) for query in queries}
+    assert {query: len(ids(response)) for query, response in responses.items()} == queries
+    assert all(response.json()["nextCursor"] is not None for response in responses.values())
 
 
 def test_another_partners_user_is_not_found(api: PartnerClient, other_api: PartnerClient, ada: User) -> None:

@@ -96,42 +96,41 @@ def test_a_document_without_a_time_was_issued_now(line: Make, manifest: Write, a
     assert before <= Document.objects.get(user=ada).created_at <= timezone.now()
 
 
-@pytest.mark.parametrize(
-    ("fields", "reason"),
-    [
-        ({"partner": "nobody"}, "partner not found"),
-        ({"externalId": "bob"}, "user not found"),
-        ({"file": "slips/none.pdf"}, "file: Not found."),
-        ({"file": "../outside.pdf"}, "file: Must be below the folder of the manifest."),
-        ({"file": "/etc/hostname"}, "file: Must be below the folder of the manifest."),
-        ({"file": "slips/link.pdf"}, "file: Must be below the folder of the manifest."),
-        ({"file": "slips"}, "file: Not found."),
-        ({"content": b"GIF89a"}, "The file is not a PDF, as its name or content type says."),
-        ({"content": b""}, "The file is empty."),
-        ({"type": "invoice"}, "type: Must be one of: accountStatement, tradeConfirmation, taxSlip, agreement."),
-        ({"title": ""}, "title: "),
-        ({"createdAt": "2026-02-28"}, "createdAt: Must be an RFC 3339"),
-        ({"createdAt": "2999-01-01T00:00:00Z"}, "createdAt: Must not be more than five minutes ahead."),
-        ({"note": "x"}, '"note": unknown name'),
-        ({"file": 1}, "file: Must be the path of a file"),
-    ],
-)
-def test_a_rejected_line_says_why_and_can_be_corrected(
-    fields: dict[str, Any], reason: str, line: Make, manifest: Write, tmp_path: Path
-) -> None:
-    wrong, right = line(1, **fields), line(2)
+REJECTED: list[tuple[dict[str, Any], str]] = [
+    ({"partner": "nobody"}, "partner not found"),
+    ({"externalId": "bob"}, "user not found"),
+    ({"file": "slips/none.pdf"}, "file: Not found."),
+    ({"file": "../outside.pdf"}, "file: Must be below the folder of the manifest."),
+    ({"file": "/etc/hostname"}, "file: Must be below the folder of the manifest."),
+    ({"file": "slips/link.pdf"}, "file: Must be below the folder of the manifest."),
+    ({"file": "slips"}, "file: Not found."),
+    ({"content": b"GIF89a"}, "The file is not a PDF, as its name or content type says."),
+    ({"content": b""}, "The file is empty."),
+    ({"type": "invoice"}, "type: Must be one of: accountStatement, tradeConfirmation, taxSlip, agreement."),
+    ({"title": ""}, "title: "),
+    ({"createdAt": "2026-02-28"}, "createdAt: Must be an RFC 3339"),
+    ({"createdAt": "2999-01-01T00:00:00Z"}, "createdAt: Must not be more than five minutes ahead."),
+    ({"note": "x"}, '"note": unknown name'),
+    ({"file": 1}, "file: Must be the path of a file"),
+]
+
+
+def test_rejected_lines_say_why_and_can_be_corrected(line: Make, manifest: Write, tmp_path: Path) -> None:
+    wrong = [line(number, **fields) for number, (fields, _reason) in enumerate(REJECTED, 1)]
     (tmp_path.parent / "outside.pdf").write_bytes(PDF)
     (tmp_path / "slips" / "link.pdf").symlink_to(tmp_path.parent / "outside.pdf")
     rejects = tmp_path / "rejects.ndjson"
-    end = run("publish_documents", manifest(wrong, right), "--rejects", str(rejects))
+    end = run("publish_documents", manifest(*wrong, line(99)), "--rejects", str(rejects))
     assert end.status == 1
-    assert end.output == "1 published, 0 unchanged, 1 rejected.\n"
-    assert end.errors.startswith(f"line 1: {reason}")
+    assert end.output == f"1 published, 0 unchanged, {len(wrong)} rejected.\n"
     written = rejects.read_text().splitlines()
-    assert written[0].startswith(f"# Rejected, line 1: {reason}")
-    assert json.loads(written[1]) == wrong
-    corrected = manifest(written[0], line(1))
-    assert outcome("publish_documents", corrected) == {"published": 1, "unchanged": 0, "rejected": 0}
+    assert [json.loads(rejected) for rejected in written[1::2]] == wrong
+    for number, (_fields, reason) in enumerate(REJECTED, 1):
+        assert end.errors.splitlines()[number - 1].startswith(f"line {number}: {reason}")
+        assert written[2 * number - 2].startswith(f"# Rejected, line {number}: {reason}")
+    corrected = [one for number in range(1, len(wrong) + 1) for one in (written[2 * number - 2], line(number))]
+    expected = {"published": len(wrong), "unchanged": 0, "rejected": 0}
+    assert outcome("publish_documents", manifest(*corrected)) == expected
 
 
 def test_other_content_is_another_document_and_a_withdrawn_one_does_not_come_back(

@@ -15,15 +15,7 @@ from partners.api.errors import NAME_LENGTH_IN_ERRORS
 from partners.models import Partner
 from tests import factories
 from tests.support.client import in_process
-from tests.transactions.imports.running import (
-    Line,
-    Result,
-    in_batches,
-    last_counts,
-    ndjson,
-    stored,
-    write,
-)
+from tests.transactions.imports.running import Line, Result, in_batches, last_counts, ndjson, stored, write
 from transactions import imports, management
 from transactions.management.commands import import_conversions
 from transactions.models import Conversion
@@ -65,94 +57,90 @@ def test_the_same_time_with_another_offset_is_unchanged(tmp_path: Path, line: Li
     assert Result(write(tmp_path / "f", line(createdAt="2025-12-31T19:00:00.500000-05:00"))).counts == (0, 1, 0)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"createdAt": "2026-01-01T00:00:01.000001Z"},
-        {"from": {"currency": "EUR", "amount": "100.00"}},
-        {"from": {"currency": "CAD", "amount": "100.0"}},
-        {"to": {"currency": "USD", "amount": "71.5"}},
-        {"rate": "0.7150"},
-        {"externalId": "other"},
-    ],
-    ids=str,
-)
+CHANGES: list[dict[str, Any]] = [
+    {"createdAt": "2026-01-01T00:00:01.000001Z"},
+    {"from": {"currency": "EUR", "amount": "100.00"}},
+    {"from": {"currency": "CAD", "amount": "100.0"}},
+    {"to": {"currency": "USD", "amount": "71.5"}},
+    {"rate": "0.7150"},
+    {"externalId": "other"},
+]
+
+
 def test_other_content_under_a_known_conversion_id_is_rejected(
-    tmp_path: Path, line: Line, committed_partner: Partner, change: dict[str, Any]
+    tmp_path: Path, line: Line, committed_partner: Partner
 ) -> None:
     factories.client_of(committed_partner, in_process).post("/v1/users", factories.user_body(externalId="other"))
     Result(write(tmp_path / "f", line(1)))
-    result = Result(write(tmp_path / "f", line(1, **change), line(2)))
-    assert (result.counts, result.status) == ((1, 0, 1), 1)
-    assert result.errors == [f"line 1: {imports.OTHER_CONTENT}"]
+    result = Result(write(tmp_path / "f", *(line(1, **change) for change in CHANGES), line(2)))
+    assert (result.counts, result.status) == ((1, 0, len(CHANGES)), 1)
+    assert result.errors == [f"line {number}: {imports.OTHER_CONTENT}" for number in range(1, len(CHANGES) + 1)]
 
 
-@pytest.mark.parametrize(
-    ("bad", "reason"),
-    [
-        (b"{", "not a JSON object"),
-        (b"[]", "not a JSON object"),
-        (b"null", "not a JSON object"),
-        (b"\xff{}", "not a JSON object"),
-        (b"[" * 60_000, "not a JSON object in UTF-8"),
-        (b'{"rate": NaN}', "not a JSON object in UTF-8"),
-        (b'"' + b"x" * 200_000 + b'"', "longer than 65536 bytes"),
-        (b" " * 65_536 + b"{", "longer than 65536 bytes"),
-        (b'{"partner": "a\x00b"}', "not a JSON object"),
-        (b"\xef\xbb\xbf{}", "not a JSON object"),
-        ({"type": "transfer"}, "type: Must be conversion"),
-        ({"type": None}, "type: Must be conversion"),
-        ({"partner": "nobody-here"}, imports.UNKNOWN_PARTNER),
-        ({"partner": "a\x00b"}, "partner: Must be"),
-        ({"externalId": "stranger"}, imports.UNKNOWN_USER),
-        ({"externalId": "a\x00b"}, "externalId: "),
-        ({"externalId": "\ud800"}, "externalId: Must not contain"),
-        ({"externalId": 7}, "externalId: "),
-        ({"externalId": "\u3164"}, "externalId: Must have a visible character"),
-        ({"conversionId": "a b"}, "conversionId: Must be"),
-        ({"conversionId": "x" * 65}, "conversionId: Must be"),
-        ({"conversionId": ""}, "conversionId: Must be"),
-        ({"createdAt": "2026-01-01"}, "createdAt: Must be"),
-        ({"createdAt": 5}, "createdAt: Must be a string"),
-        ({"createdAt": "2026-01-01T00:00:00"}, "createdAt: Must be"),
-        ({"createdAt": "2026-02-30T00:00:00Z"}, "createdAt: Must be"),
-        ({"createdAt": "2026-01-01T00:00:00.1234567Z"}, "finer than microseconds"),
-        ({"createdAt": "2026-01-01T24:00:00Z"}, "createdAt: Must be"),
-        ({"createdAt": "9999-12-31T00:00:00Z"}, "createdAt: Must not be more than five minutes ahead"),
-        ({"from": {"currency": "CAD", "amount": 1}}, "from.amount: Must be"),
-        ({"from": {"currency": "CAD", "amount": "-1"}}, "from.amount: Must be"),
-        ({"from": {"currency": "CAD", "amount": "1e2"}}, "from.amount: Must be"),
-        ({"from": {"currency": "CAD", "amount": "01"}}, "from.amount: Must be"),
-        ({"from": {"currency": "CAD", "amount": ".5"}}, "from.amount: Must be"),
-        ({"from": {"currency": "CAD", "amount": "5."}}, "from.amount: Must be"),
-        ({"from": {"currency": "CAD", "amount": "1" * 21}}, "from.amount: Must be"),
-        ({"from": {"currency": "CAD", "amount": "0." + "1" * 19}}, "from.amount: Must be"),
-        ({"from": {"currency": "CAD", "amount": "٣"}}, "from.amount: Must be"),
-        ({"from": {"currency": "cad", "amount": "1"}}, "from.currency: Must be"),
-        ({"from": {"currency": "CA", "amount": "1"}}, "from.currency: Must be"),
-        ({"from": {"currency": "CAD"}}, "from.amount: This field is required."),
-        ({"from": {"currency": "CAD", "amount": "1", "more": "1"}}, 'from."more": unknown name'),
-        ({"from": "CAD"}, "from: Must be an object"),
-        ({"to": None}, "to: Must be an object"),
-        ({"rate": "0"}, "rate: Must be more than zero"),
-        ({"rate": "0.000"}, "rate: Must be more than zero"),
-        ({"rate": "NaN"}, "rate: Must be"),
-        ({"more": "1"}, '"more": unknown name'),
-        ({"\n\x1b[31m": "2"}, r'"\n\u001b[31m": unknown name'),
-        ({"n" * 1000: "1"}, f'"{"n" * NAME_LENGTH_IN_ERRORS}": unknown name'),
-    ],
-    ids=lambda value: repr(value)[:40],
-)
-def test_a_bad_line_is_rejected_and_the_others_are_not(
-    tmp_path: Path, line: Line, committed_partner: Partner, bad: Any, reason: str
-) -> None:
-    bad_line = bad if isinstance(bad, bytes) else line(2, **bad)
-    result = Result(write(tmp_path / "f", line(1), bad_line, line(3)))
-    assert (result.counts, result.status) == ((2, 0, 1), 1)
-    assert len(result.errors) == 1
-    assert result.errors[0].startswith("line 2: ")
-    assert reason in result.errors[0]
-    assert stored(committed_partner) == {"cv-1", "cv-3"}
+BAD: list[tuple[Any, str]] = [
+    (b"{", "not a JSON object"),
+    (b"[]", "not a JSON object"),
+    (b"null", "not a JSON object"),
+    (b"\xff{}", "not a JSON object"),
+    (b"[" * 60_000, "not a JSON object in UTF-8"),
+    (b'{"rate": NaN}', "not a JSON object in UTF-8"),
+    (b'"' + b"x" * 200_000 + b'"', "longer than 65536 bytes"),
+    (b" " * 65_536 + b"{", "longer than 65536 bytes"),
+    (b'{"partner": "a\x00b"}', "not a JSON object"),
+    (b"\xef\xbb\xbf{}", "not a JSON object"),
+    ({"type": "transfer"}, "type: Must be conversion"),
+    ({"type": None}, "type: Must be conversion"),
+    ({"partner": "nobody-here"}, imports.UNKNOWN_PARTNER),
+    ({"partner": "a\x00b"}, "partner: Must be"),
+    ({"externalId": "stranger"}, imports.UNKNOWN_USER),
+    ({"externalId": "a\x00b"}, "externalId: "),
+    ({"externalId": "\ud800"}, "externalId: Must not contain"),
+    ({"externalId": 7}, "externalId: "),
+    ({"externalId": "\u3164"}, "externalId: Must have a visible character"),
+    ({"conversionId": "a b"}, "conversionId: Must be"),
+    ({"conversionId": "x" * 65}, "conversionId: Must be"),
+    ({"conversionId": ""}, "conversionId: Must be"),
+    ({"createdAt": "2026-01-01"}, "createdAt: Must be"),
+    ({"createdAt": 5}, "createdAt: Must be a string"),
+    ({"createdAt": "2026-01-01T00:00:00"}, "createdAt: Must be"),
+    ({"createdAt": "2026-02-30T00:00:00Z"}, "createdAt: Must be"),
+    ({"createdAt": "2026-01-01T00:00:00.1234567Z"}, "finer than microseconds"),
+    ({"createdAt": "2026-01-01T24:00:00Z"}, "createdAt: Must be"),
+    ({"createdAt": "9999-12-31T00:00:00Z"}, "createdAt: Must not be more than five minutes ahead"),
+    ({"from": {"currency": "CAD", "amount": 1}}, "from.amount: Must be"),
+    ({"from": {"currency": "CAD", "amount": "-1"}}, "from.amount: Must be"),
+    ({"from": {"currency": "CAD", "amount": "1e2"}}, "from.amount: Must be"),
+    ({"from": {"currency": "CAD", "amount": "01"}}, "from.amount: Must be"),
+    ({"from": {"currency": "CAD", "amount": ".5"}}, "from.amount: Must be"),
+    ({"from": {"currency": "CAD", "amount": "5."}}, "from.amount: Must be"),
+    ({"from": {"currency": "CAD", "amount": "1" * 21}}, "from.amount: Must be"),
+    ({"from": {"currency": "CAD", "amount": "0." + "1" * 19}}, "from.amount: Must be"),
+    ({"from": {"currency": "CAD", "amount": "٣"}}, "from.amount: Must be"),
+    ({"from": {"currency": "cad", "amount": "1"}}, "from.currency: Must be"),
+    ({"from": {"currency": "CA", "amount": "1"}}, "from.currency: Must be"),
+    ({"from": {"currency": "CAD"}}, "from.amount: This field is required."),
+    ({"from": {"currency": "CAD", "amount": "1", "more": "1"}}, 'from."more": unknown name'),
+    ({"from": "CAD"}, "from: Must be an object"),
+    ({"to": None}, "to: Must be an object"),
+    ({"rate": "0"}, "rate: Must be more than zero"),
+    ({"rate": "0.000"}, "rate: Must be more than zero"),
+    ({"rate": "NaN"}, "rate: Must be"),
+    ({"more": "1"}, '"more": unknown name'),
+    ({"\n\x1b[31m": "2"}, r'"\n\u001b[31m": unknown name'),
+    ({"n" * 1000: "1"}, f'"{"n" * NAME_LENGTH_IN_ERRORS}": unknown name'),
+]
+
+
+def test_bad_lines_are_rejected_and_the_others_are_not(tmp_path: Path, line: Line, committed_partner: Partner) -> None:
+    lines: list[Any] = [line(0)]
+    for number, (bad, _reason) in enumerate(BAD, 1):
+        lines += [bad if isinstance(bad, bytes) else line(1000, **bad), line(number)]
+    result = Result(write(tmp_path / "f", *lines))
+    assert (result.counts, result.status) == ((len(BAD) + 1, 0, len(BAD)), 1)
+    for number, ((bad, reason), error) in enumerate(zip(BAD, result.errors, strict=True), 1):
+        assert error.startswith(f"line {2 * number}: "), bad
+        assert reason in error, bad
+    assert stored(committed_partner) == {f"cv-{number}" for number in range(len(BAD) + 1)}
 
 
 def test_a_missing_field_is_named(tmp_path: Path, line: Line) -> None:

@@ -2,13 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from core.formats import parse_timestamp
 from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient
-from tests.support.responses import assert_error, failing_fields
+from tests.support.responses import codes, failing_fields
 from users.models import Status
 
 USERS = "/v1/users"
@@ -91,22 +89,20 @@ def test_a_cursor_is_a_date_time_and_another_partner_s_is_none_of_this_list(
     assert failing_fields(api.get(f"{USERS}?cursor={cursor[:-2]}{other_user}Z")) == ["cursor"]
 
 
-@pytest.mark.parametrize(
-    ("query", "field", "code"),
-    [
-        ("status=", "status", "notAllowed"),
-        ("status=unknown", "status", "notAllowed"),
-        ("status=active&status=active", "status", "duplicate"),
-        ("cursor=", "cursor", "format"),
-        ("cursor=2026-02-30T00:00:00.000000194737710869063390582553956751487435508Z", "cursor", "format"),
-        (f"cursor=0013-01-01T00:00:00.000000{'0' * 39}Z", "cursor", "format"),
-        (f"cursor=2026-01-15T00:00:00.000000{'9' * 39}Z", "cursor", "format"),
-        ("limit=0", "limit", "range"),
-        ("limit=101", "limit", "range"),
-        ("limit=1&limit=1", "limit", "duplicate"),
-    ],
-)
-def test_wrong_parameters_are_named(api: PartnerClient, query: str, field: str, code: str) -> None:
-    response = api.get(f"{USERS}?{query}")
-    assert failing_fields(response) == [field]
-    assert assert_error(response, 400)["fieldErrors"][0]["code"] == code
+WRONG = [
+    ("status=", "status", "notAllowed"),
+    ("status=unknown", "status", "notAllowed"),
+    ("status=active&status=active", "status", "duplicate"),
+    ("cursor=", "cursor", "format"),
+    ("cursor=2026-02-30T00:00:00.000000194737710869063390582553956751487435508Z", "cursor", "format"),
+    (f"cursor=0013-01-01T00:00:00.000000{'0' * 39}Z", "cursor", "format"),
+    (f"cursor=2026-01-15T00:00:00.000000{'9' * 39}Z", "cursor", "format"),
+    ("limit=0", "limit", "range"),
+    ("limit=101", "limit", "range"),
+    ("limit=1&limit=1", "limit", "duplicate"),
+]
+
+
+def test_wrong_parameters_are_named(api: PartnerClient) -> None:
+    found = [(query, codes(api.get(f"{USERS}?{query}"))) for query, _field, _code in WRONG]
+    assert found == [(query, {field: code}) for query, field, code in WRONG]
