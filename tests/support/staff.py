@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Mapping
 from html import unescape
+from types import MethodType
 from typing import Any
 
 from django.contrib.messages.storage.cookie import CookieStorage
@@ -41,21 +42,31 @@ def client_as(role: str) -> Client:
     return client_of(StaffFactory.create(role=role))
 
 
-def response_of(staff: Staff, address: str, query: Mapping[str, Any] | None = None) -> Any:
-    """Return what the view of a page sends to staff, without middleware, and without the HTML. query: of the address.
-
-    Raises what Django would send as 400, 403 and 404.
-    """
+def _request(staff: Staff, address: str, query: Mapping[str, Any]) -> Any:
     request: Any = RequestFactory().get(address, query or None)
     request.user, request.resolver_match = staff, resolve(request.path)
     request._messages = CookieStorage(request)
-    return request.resolver_match.func(request)
+    return request
 
 
 def context_of(staff: Staff, address: str, **query: Any) -> dict[str, Any]:
-    """Return the context of a page as its view makes it. query: of the address."""
-    context: dict[str, Any] = response_of(staff, address, query).context_data
+    """Return the context of a page as its view makes it, without its HTML. query: of the address."""
+    request = _request(staff, address, query)
+    context: dict[str, Any] = request.resolver_match.func(request).context_data
     return context
+
+
+def list_of(staff: Staff, address: str, **query: Any) -> Any:
+    """Return a list's rows, order and filters as its view finds them, without the rest of the page.
+
+    Raises IncorrectLookupParameters, after which the view redirects to `?e=1`.
+    """
+    request = _request(staff, address, query)
+    view = request.resolver_match.func
+    while not isinstance(view, MethodType):
+        view = view.__wrapped__
+    admin: Any = view.__self__
+    return admin.get_changelist_instance(request)
 
 
 def hidden_version(page: str, action: str) -> str:

@@ -24,7 +24,7 @@ from staff.models import Staff
 from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.plans import UNORDERED, planning_without
-from tests.support.staff import client_as, client_of, context_of, words
+from tests.support.staff import client_as, client_of, list_of, words
 from users import claims, search
 from users.decisions.compliance import Decision, decide
 from users.models import Requirement, Status, User
@@ -69,7 +69,7 @@ def rows(text: str) -> dict[str, str]:
 
 def listed(staff: Staff, path: str = QUEUE, **query: Any) -> list[str]:
     """The externalIds of a list, in their order, as its view finds them."""
-    return [user.external_id for user in context_of(staff, path, **query)["cl"].result_list]
+    return [user.external_id for user in list_of(staff, path, **query).result_list]
 
 
 # Who sees what
@@ -225,7 +225,7 @@ def test_an_empty_list_says_why(reviewer: Staff) -> None:
     ):
         assert said in page(client, path, **query), path
     for path, said in ((ANSWERED, "Nothing to read"), (ASKED, "No partner is asked"), (CHANGES, "Nobody has changed")):
-        assert context_of(reviewer, path)["cl"].texts.empty_title == said
+        assert list_of(reviewer, path).texts.empty_title == said
 
 
 def test_a_query_that_is_refused_ends_in_the_bare_list_and_says_why(
@@ -290,7 +290,7 @@ def test_filters_narrow_the_list(make: Make, reviewer: Staff, viewer: Staff) -> 
     assert found == expected
     # No filter by a status that all have.
     for query, has_status in (("", False), ("q=a", True)):
-        filters = context_of(viewer, f"{QUEUE}?{query}")["cl"].filter_specs
+        filters = list_of(viewer, f"{QUEUE}?{query}").filter_specs
         assert any("status__exact" in one.expected_parameters() for one in filters) is has_status
 
 
@@ -318,7 +318,7 @@ def walked(staff: Staff, **query: str) -> list[list[str]]:
     """The pages of the queue, by following its links."""
     pages, following = [], f"?{urlencode(query)}"
     while following:
-        changelist = context_of(staff, QUEUE + following)["cl"]
+        changelist = list_of(staff, QUEUE + following)
         pages.append([user.external_id for user in changelist.result_list])
         following = changelist.next_page
     return pages
@@ -342,7 +342,7 @@ def test_a_page_begins_after_the_last_row_of_the_one_before_it_whoever_is_decide
 ) -> None:
     monkeypatch.setattr(user_admin.UserAdmin, "list_per_page", 2)
     first, *_others = [make(name) for name in "abcde"]
-    following = context_of(reviewer, QUEUE)["cl"].next_page
+    following = list_of(reviewer, QUEUE).next_page
     factories.decide(first, Status.ACTIVE)
     response = client_of(reviewer).get(QUEUE + following)
     text = unescape(response.content.decode())
@@ -373,7 +373,7 @@ def test_ones_own_cases_and_conversions_while_not_active_are_found_however_far_b
         (QUEUE, {"flags": "inactiveConversion"}, traded),
         (USERS, {"flags": "inactiveConversion"}, traded),
     ):
-        changelist = context_of(reviewer, path, **query)["cl"]
+        changelist = list_of(reviewer, path, **query)
         assert changelist.result_list == [found]
         assert not changelist.is_partial
 
@@ -423,7 +423,7 @@ def test_a_page_is_a_range_of_an_index(make: Make, reviewer: Staff, subtests: py
         f"{USERS}?country=CA": "user_by_status",
     }.items():
         with subtests.test(address):
-            changelist = context_of(reviewer, address)["cl"]
+            changelist = list_of(reviewer, address)
             columns = {"status": "pendingCompliance", "id": uuid4()}
             position = tuple(columns.get(name.lstrip("-"), timezone.now()) for name in changelist.order)
             for users in (changelist.queryset, changelist.queryset.filter(changelist._range(position))):

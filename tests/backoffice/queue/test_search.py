@@ -13,7 +13,7 @@ from staff.models import Staff
 from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.plans import planning_of_many_users
-from tests.support.staff import client_of, context_of
+from tests.support.staff import client_of, list_of
 from users.models import User
 from users.models.case import live
 from users.search import _conditions, begins_with, find_user_ids, matches
@@ -119,7 +119,7 @@ def test_a_name_is_found_exactly_as_the_page_shows_it(make: Make, reviewer: Staf
     for user in users:
         assert escape(user.full_name) in text
         for path in (USERS, f"{USERS}queue/"):
-            assert context_of(reviewer, path, q=user.full_name)["cl"].result_list == [user]
+            assert list_of(reviewer, path, q=user.full_name).result_list == [user]
 
 
 def test_a_changed_name_is_found_by_the_new_one_alone(make: Make, api: PartnerClient) -> None:
@@ -143,8 +143,8 @@ def test_other_properties_find_too(make: Make) -> None:
 def test_who_may_not_see_birth_dates_cannot_search_by_them(make: Make, reviewer: Staff) -> None:
     user = make(date_of_birth="1990-07-31")
     viewer = factories.StaffFactory.create(role="viewer")
-    assert not context_of(viewer, USERS, q="1990-07-31")["cl"].result_list
-    assert context_of(reviewer, USERS, q="1990-07-31")["cl"].result_list == [user]
+    assert not list_of(viewer, USERS, q="1990-07-31").result_list
+    assert list_of(reviewer, USERS, q="1990-07-31").result_list == [user]
     for sees_identity in (False, True):
         found, _is_cut = find_user_ids("1990-07-31", Mode.LIVE, sees_identity=sees_identity)
         assert found == [user.pk] * sees_identity
@@ -172,7 +172,7 @@ def test_the_records_of_a_user_are_found_by_the_same(make: Make) -> None:
         factories.ConversionFactory.create(user=one)
         factories.AccessRecordFactory.create(user=one, staff=change.by)
     for path in (*RECORDS, CONVERSIONS):
-        rows = context_of(staff, path, q="leveque fran")["cl"].result_list
+        rows = list_of(staff, path, q="leveque fran").result_list
         assert {getattr(row, "user_id", None) or row.pgh_obj_id for row in rows} == {user.pk}, path
 
 

@@ -11,7 +11,7 @@ from staff.models import Staff
 from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.documents import LONG, NOON, Faults, add_document, add_documents, path_of
-from tests.support.staff import client_as, client_of, context_of
+from tests.support.staff import client_as, client_of, list_of
 from transactions.documents.downloads import DocumentError
 from transactions.models import Document
 from users.models import AccessKind, AccessRecord, User
@@ -93,7 +93,7 @@ def test_filters_and_search_find_exactly(user: User, reviewer: Staff) -> None:
     (elsewhere,) = add_documents(factories.UserFactory.create(), [NOON - timedelta(days=2)])
 
     def found(**query: str) -> list[Document]:
-        return list(context_of(reviewer, DOCUMENTS, **query)["cl"].result_list)
+        return list(list_of(reviewer, DOCUMENTS, **query).result_list)
 
     assert found() == [others, mine, earlier, elsewhere]
     assert found(since=f"{NOON:%Y-%m-%d}") == [others, mine]

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from tests import factories
 from tests.support.client import PartnerClient, Response
-from tests.support.staff import client_as, context_of, words
+from tests.support.staff import client_as, list_of, words
 from tests.users.deciding import case_of
 from users.decisions.compliance import Decision, decide
 from users.models import Status, User
@@ -99,7 +99,7 @@ def test_the_access_log_is_narrowed_to_days(db: None) -> None:
 
     def found(**days: int) -> list[Any]:
         query = {name: f"{today + timedelta(days=number)}" for name, number in days.items()}
-        return list(context_of(auditor, "/admin/users/accessrecord/", **query)["cl"].result_list)
+        return list(list_of(auditor, "/admin/users/accessrecord/", **query).result_list)
 
     assert found() == found(since=0, until=0) == found(since=-1) == [record]
     assert found(since=1) == found(until=-1) == []
