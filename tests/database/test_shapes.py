@@ -30,7 +30,7 @@ from tests.support.commands import run
 from tests.support.database import undone
 from tests.support.staff import client_as
 from users.decisions.risk_flags import RISK_FLAGS
-from users.models import Proposal, StatusChange, UserEvent
+from users.models import Proposal, StatusChange, User, UserEvent
 from users.models.columns import PROFILE_COLUMNS
 
 pytestmark = pytest.mark.django_db
@@ -107,6 +107,16 @@ def in_row(table: str, column: str) -> WriterOf:
     return writer
 
 
+def in_decision(w: World) -> Writer:
+    """Three each are on one user."""
+    steps = {"pendingCompliance": "active", "active": "suspended", "suspended": "closed"}
+    decided = {"external_id__startswith": "decided-", "status__in": steps}
+    user = User.objects.filter(**decided).first() or factories.UserFactory.create(external_id=f"decided-{uuid4()}")
+    row = {"user_id": user.pk, "from_status": user.status, "to_status": steps[user.status]}
+    row |= {"by_id": w.staff.pk, "reason": "Seen."}
+    return lambda value: insert("users_statuschange", row | {"basis": value})
+
+
 def in_request(column: str) -> WriterOf:
     row = {"method": "GET", "path": "/v1/ping", "query": "", "status": 401, "error": "unauthorized"}
     row |= {"field_errors": "[]", "replayed": False, "milliseconds": 1}
@@ -161,7 +171,7 @@ def in_one_basis(values: list[Any]) -> list[Any]:
 # Who writes it, what is tried, and the rows in which all that is accepted is shown.
 COLUMNS: dict[str, tuple[WriterOf, Sequence[Any], Callable[[list[Any]], list[Any]]]] = {
     "users_fileentry.fields": (in_row("users_fileentry", "fields"), ENTRIES, list),
-    "users_statuschange.basis": (in_row("users_statuschange", "basis"), (*BASES, *OF_BASES), in_one_basis),
+    "users_statuschange.basis": (in_decision, (*BASES, *OF_BASES), in_one_basis),
     "users_proposal.basis": (in_row("users_proposal", "basis"), OF_BASES, in_one_basis),
     "core_auditentry.detail": (in_row("core_auditentry", "detail"), ({}, *DETAILS), list),
     "partners_sandboxrequest.field_errors": (in_request("field_errors"), ([], *FIELD_ERRORS), in_one_list),
@@ -269,9 +279,10 @@ def assert_staff_see_all(w: World) -> None:
     users = {w.user.pk, *StatusChange.objects.exclude(basis=None).values_list("user", flat=True)}
     users |= {*Proposal.objects.exclude(basis=None).values_list("user", flat=True)}
     exported = AuditEntry.objects.filter(action="user.exported")
-    rows = [exported.last(), UserEvent.objects.last(), WebhookDelivery.objects.last(), sandbox_partner(), w.staff]
-    paths = {re.sub(r"[-0-9a-f]{36}|[0-9]+", "", path): path for page in lists for path in linked(page)}
-    for path in {*paths.values(), *map(address_of, filter(None, rows)), *(f"/admin/cases/{pk}/" for pk in users)}:
+    rows = [exported.last(), UserEvent.objects.last(), WebhookDelivery.objects.last(), sandbox_partner()]
+    paths = [*(path for page in lists for path in linked(page)), *map(address_of, filter(None, rows))]
+    of_each_kind = {re.sub(r"[-0-9a-f]{36}|[0-9]+", "", path): path for path in paths}
+    for path in {*of_each_kind.values(), *(f"/admin/cases/{pk}/" for pk in users)}:
         read(client, path)
     read(client_as("viewer"), f"/admin/cases/{w.user.pk}/")
     run("audit_log", "--json")

@@ -70,13 +70,13 @@ def other(committed_partner: Partner) -> Partner:
     return partner
 
 
-@pytest.fixture(params=[STRAY, TOO_LOW], ids=["a stray event", "a position too low"])
+@pytest.fixture
 def stopped(request: Any, committed_partner: Partner) -> Iterator[Partner]:
-    """A partner with a placed event, and one that cannot be placed."""
+    """A partner with a placed event, and one that cannot be placed, after a stray event or the test's own reason."""
     place_events()
     add_event(committed_partner)
     place_events()
-    as_owner(request.param, committed_partner.pk)
+    as_owner(getattr(request, "param", STRAY), committed_partner.pk)
     add_event(committed_partner)
     yield committed_partner
     # For later tests, which place all committed events.
@@ -108,8 +108,10 @@ def test_others_are_placed_while_it_waits_for_its_next_attempt(stopped: Partner,
     assert Event.objects.filter(partner=other).exists()
 
 
+@pytest.mark.parametrize("stopped", [STRAY, TOO_LOW], ids=["a stray event", "a position too low"], indirect=True)
 def test_the_runbook_repairs_it(stopped: Partner) -> None:
     Relay().assign_positions()
+    assert stopped_in_metrics() == {stopped.slug}
     events = Event.objects.filter(partner=stopped).order_by("position").values_list("event_id", flat=True)
     before = list(events)
     as_owner(repair(stopped))

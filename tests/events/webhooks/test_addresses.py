@@ -52,21 +52,21 @@ def inside(net: IPv4Network | IPv6Network) -> list[addresses.Address]:
     return [net[0], net[net.num_addresses // 2], net[-1]]
 
 
-@pytest.mark.parametrize("net", REFUSED, ids=str)
-def test_special_purpose_addresses_are_refused(net: IPv4Network | IPv6Network) -> None:
-    assert not any(map(addresses.may_go_to, inside(net)))
+def test_special_purpose_addresses_are_refused() -> None:
+    assert [net for net in REFUSED if any(map(addresses.may_go_to, inside(net)))] == []
 
 
-@pytest.mark.parametrize("address", GLOBAL)
-def test_global_addresses_are_allowed(address: str) -> None:
-    assert addresses.may_go_to(ip_address(address))
+def test_global_addresses_are_allowed() -> None:
+    assert [address for address in GLOBAL if not addresses.may_go_to(ip_address(address))] == []
 
 
-@pytest.mark.parametrize("net", [net for net in REFUSED if isinstance(net, IPv4Network)], ids=str)
-@pytest.mark.parametrize("form", ["::ffff:0:0", "64:ff9b::", "64:ff9b:1::", "2002::", "::"])
-def test_ipv4_within_ipv6_is_refused(net: IPv4Network, form: str) -> None:
-    shift = 80 if form == "2002::" else 0
-    assert not addresses.may_go_to(ip_address(int(ip_address(form)) | int(net[-1]) << shift))
+def test_ipv4_within_ipv6_is_refused() -> None:
+    for form in ("::ffff:0:0", "64:ff9b::", "64:ff9b:1::", "2002::", "::"):
+        shift = 80 if form == "2002::" else 0
+        for net in REFUSED:
+            if isinstance(net, IPv4Network):
+                within = ip_address(int(ip_address(form)) | int(net[-1]) << shift)
+                assert not addresses.may_go_to(within), within
 
 
 def test_global_ipv4_within_ipv6_is_refused_too() -> None:
@@ -94,66 +94,72 @@ def test_what_is_allowed_is_global_to_others_too(address: addresses.Address) -> 
         assert filter_host("hooks.example.com", 443, allow_loopback=False).strip("[]") == str(address)
 
 
-@pytest.mark.parametrize("net", IPAddressRanges.recommended_latest)
-def test_what_another_package_refuses_is_refused(net: str) -> None:
-    assert not any(map(addresses.may_go_to, inside(ip_network(net))))
+def test_what_another_package_refuses_is_refused() -> None:
+    nets = map(ip_network, IPAddressRanges.recommended_latest)
+    assert [net for net in nets if any(map(addresses.may_go_to, inside(net)))] == []
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        *("http://hooks.example.com/", "ftp://hooks.example.com/", "//hooks.example.com/", "hooks.example.com", ""),
-        *("https://", "https:///path"),
-        # Addresses: dotted, decimal, octal, hexadecimal, short, IPv6, of other scripts
-        *("https://127.0.0.1/", "https://93.184.216.34/", "https://2130706433/", "https://017700000001/"),
-        *("https://0x7f000001/", "https://0x7f.0.0.1/", "https://0177.0.0.01/", "https://127.1/", "https://1.0x/"),
-        *("https://127.0.0.1./", "https://[::1]/", "https://[::ffff:127.0.0.1]/", "https://[64:ff9b::7f00:1]/"),
-        *("https://[fe80::1%25eth0]/", "https://１２７.0.0.1/", "https://①②⑦.⓪.⓪.①/", "https://127。0。0。1/"),
-        # Names of this machine, and of none in the public DNS
-        *("https://localhost/", "https://LOCALHOST/", "https://ⓛocalhost/", "https://a.localhost/"),
-        *("https://intranet/", "https://hooks.example.com./", "https://.example.com/", "https://hooks..example.com/"),
-        *("https://-hooks.example.com/", "https://hooks_1.example.com/", f"https://{'a' * 64}.example.com/"),
-        f"https://{'a.' * 130}example.com/",
-        *("https://hooks.example.7/", "https://hooks.example.0x7/", "https://-ü-.example.com/"),
-        # User info, fragment, and what parsers disagree on
-        *("https://user@hooks.example.com/", "https://user:pass@hooks.example.com/"),
-        *("https://hooks.example.com@127.0.0.1/", "https://hooks.example.com/#part"),
-        *("https://hooks.example.com#@127.0.0.1/", "https://hooks.example.com\\@127.0.0.1/"),
-        *("https://hooks.example.com\\.evil.example/", "https:\\\\hooks.example.com/"),
-        *("https://hooks.example.com%2f@127.0.0.1/", "https://hooks.example%2ecom/"),
-        # Whitespace and control characters
-        *(" https://hooks.example.com/", "https://hooks.example.com/ ", "https://hooks.example.com/a b"),
-        *("https://hooks.example.com/\r\nHost:x", "https://hooks.example.com\t/", "https://hooks.exam\nple.com/"),
-        *("https://hooks.example.com/\x00", "https://hooks.example.com/\x7f", "https://hooks.example.com/é"),
-        "https://hooks.example.com/%zz",
-        # Ports
-        *("https://hooks.example.com:80/", "https://hooks.example.com:22/", "https://hooks.example.com:1023/"),
-        *("https://hooks.example.com:65536/", "https://hooks.example.com:0443/", "https://hooks.example.com:/"),
-        *("https://hooks.example.com:４４３/", f"https://hooks.example.com/{'a' * 475}"),
-    ],
-)
-def test_urls_that_are_refused(url: str) -> None:
-    with pytest.raises(ValidationError):
+REFUSED_URLS = [
+    *("http://hooks.example.com/", "ftp://hooks.example.com/", "//hooks.example.com/", "hooks.example.com", ""),
+    *("https://", "https:///path"),
+    # Addresses: dotted, decimal, octal, hexadecimal, short, IPv6, of other scripts
+    *("https://127.0.0.1/", "https://93.184.216.34/", "https://2130706433/", "https://017700000001/"),
+    *("https://0x7f000001/", "https://0x7f.0.0.1/", "https://0177.0.0.01/", "https://127.1/", "https://1.0x/"),
+    *("https://127.0.0.1./", "https://[::1]/", "https://[::ffff:127.0.0.1]/", "https://[64:ff9b::7f00:1]/"),
+    *("https://[fe80::1%25eth0]/", "https://１２７.0.0.1/", "https://①②⑦.⓪.⓪.①/", "https://127。0。0。1/"),
+    # Names of this machine, and of none in the public DNS
+    *("https://localhost/", "https://LOCALHOST/", "https://ⓛocalhost/", "https://a.localhost/"),
+    *("https://intranet/", "https://hooks.example.com./", "https://.example.com/", "https://hooks..example.com/"),
+    *("https://-hooks.example.com/", "https://hooks_1.example.com/", f"https://{'a' * 64}.example.com/"),
+    f"https://{'a.' * 130}example.com/",
+    *("https://hooks.example.7/", "https://hooks.example.0x7/", "https://-ü-.example.com/"),
+    # User info, fragment, and what parsers disagree on
+    *("https://user@hooks.example.com/", "https://user:pass@hooks.example.com/"),
+    *("https://hooks.example.com@127.0.0.1/", "https://hooks.example.com/#part"),
+    *("https://hooks.example.com#@127.0.0.1/", "https://hooks.example.com\\@127.0.0.1/"),
+    *("https://hooks.example.com\\.evil.example/", "https:\\\\hooks.example.com/"),
+    *("https://hooks.example.com%2f@127.0.0.1/", "https://hooks.example%2ecom/"),
+    # Whitespace and control characters
+    *(" https://hooks.example.com/", "https://hooks.example.com/ ", "https://hooks.example.com/a b"),
+    *("https://hooks.example.com/\r\nHost:x", "https://hooks.example.com\t/", "https://hooks.exam\nple.com/"),
+    *("https://hooks.example.com/\x00", "https://hooks.example.com/\x7f", "https://hooks.example.com/é"),
+    "https://hooks.example.com/%zz",
+    # Ports
+    *("https://hooks.example.com:80/", "https://hooks.example.com:22/", "https://hooks.example.com:1023/"),
+    *("https://hooks.example.com:65536/", "https://hooks.example.com:0443/", "https://hooks.example.com:/"),
+    *("https://hooks.example.com:４４３/", f"https://hooks.example.com/{'a' * 475}"),
+]
+
+
+def is_refused(url: str) -> bool:
+    try:
         addresses.parse(url)
+    except ValidationError:
+        return True
+    return False
 
 
-@pytest.mark.parametrize(
-    ("url", "called", "host", "port"),
-    [
-        ("https://hooks.example.com", "https://hooks.example.com/", "hooks.example.com", 443),
-        ("https://Hooks.Example.COM:443/A?b=%20", "https://hooks.example.com/A?b=%20", "hooks.example.com", 443),
-        ("HTTPS://hooks.example.com/", "https://hooks.example.com/", "hooks.example.com", 443),
-        ("https://hooks.example.com:1024/a", "https://hooks.example.com:1024/a", "hooks.example.com", 1024),
-        ("https://hooks.example.com:65535?a=b", "https://hooks.example.com:65535/?a=b", "hooks.example.com", 65535),
-        ("https://bücher.example/x", "https://xn--bcher-kva.example/x", "xn--bcher-kva.example", 443),
-        ("https://例え。テスト/", "https://xn--r8jz45g.xn--zckzah/", "xn--r8jz45g.xn--zckzah", 443),
-        ("https://7.example.com/", "https://7.example.com/", "7.example.com", 443),
-        ("https://a.1password.example/", "https://a.1password.example/", "a.1password.example", 443),
-        (f"https://a.example/{'b' * 482}", f"https://a.example/{'b' * 482}", "a.example", 443),
-    ],
-)
-def test_urls_that_are_allowed(url: str, called: str, host: str, port: int) -> None:
-    assert addresses.parse(url) == (called, host, port)
+def test_urls_that_are_refused() -> None:
+    assert [url for url in REFUSED_URLS if not is_refused(url)] == []
+
+
+ALLOWED_URLS = [
+    ("https://hooks.example.com", "https://hooks.example.com/", "hooks.example.com", 443),
+    ("https://Hooks.Example.COM:443/A?b=%20", "https://hooks.example.com/A?b=%20", "hooks.example.com", 443),
+    ("HTTPS://hooks.example.com/", "https://hooks.example.com/", "hooks.example.com", 443),
+    ("https://hooks.example.com:1024/a", "https://hooks.example.com:1024/a", "hooks.example.com", 1024),
+    ("https://hooks.example.com:65535?a=b", "https://hooks.example.com:65535/?a=b", "hooks.example.com", 65535),
+    ("https://bücher.example/x", "https://xn--bcher-kva.example/x", "xn--bcher-kva.example", 443),
+    ("https://例え。テスト/", "https://xn--r8jz45g.xn--zckzah/", "xn--r8jz45g.xn--zckzah", 443),
+    ("https://7.example.com/", "https://7.example.com/", "7.example.com", 443),
+    ("https://a.1password.example/", "https://a.1password.example/", "a.1password.example", 443),
+    (f"https://a.example/{'b' * 482}", f"https://a.example/{'b' * 482}", "a.example", 443),
+]
+
+
+def test_urls_that_are_allowed() -> None:
+    for url, *parsed in ALLOWED_URLS:
+        assert addresses.parse(url) == tuple(parsed)
 
 
 @pytest.mark.parametrize(

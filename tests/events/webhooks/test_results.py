@@ -12,6 +12,7 @@ from events.webhooks.results import delay_after, parse_retry_after, record
 from partners.models import Partner
 from tests.factories import WebhookDeliveryFactory
 from tests.slow.test_webhook_queue import expire, lease_one, make, outcome
+from tests.support.database import undone
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 SECONDS = [5, 300, 1800, 7200, 18_000, 36_000, 36_000]
@@ -79,19 +80,20 @@ def test_a_success_ends_the_delivery(partner: Partner, endpoint: WebhookEndpoint
     assert (endpoint.last_success_at, endpoint.failing_since) == (at, None)
 
 
-@pytest.mark.parametrize(
-    "failure", [{"status": 500}, {"status": 301}, {"status": 404}, {"status": None, "error": "timeout"}], ids=str
-)
-def test_a_failure_is_attempted_again(
-    partner: Partner, endpoint: WebhookEndpoint, late_retries: None, failure: dict[str, Any]
-) -> None:
+def test_a_failure_is_attempted_again(partner: Partner, endpoint: WebhookEndpoint, late_retries: None) -> None:
     make(partner)
-    record((lease_one(), outcome(**failure)))
-    delivery = endpoint.deliveries.get()
-    assert (delivery.state, delivery.attempt_count, delivery.leased_until) == ("pending", 1, None)
-    assert delivery.next_attempt_at is not None
-    assert timedelta(minutes=50) < delivery.next_attempt_at - timezone.now() < timedelta(minutes=70)
-    assert deliveries.lease(limit=10) == []
+    failures: list[dict[str, Any]] = [
+        *({"status": status} for status in (500, 301, 404)),
+        {"status": None, "error": "timeout"},
+    ]
+    for failure in failures:
+        with undone():
+            record((lease_one(), outcome(**failure)))
+            delivery = endpoint.deliveries.get()
+            assert (delivery.state, delivery.attempt_count, delivery.leased_until) == ("pending", 1, None), failure
+            assert delivery.next_attempt_at is not None
+            assert timedelta(minutes=50) < delivery.next_attempt_at - timezone.now() < timedelta(minutes=70), failure
+            assert deliveries.lease(limit=10) == [], failure
 
 
 def test_retry_after_puts_the_next_attempt_off(partner: Partner, endpoint: WebhookEndpoint) -> None:
@@ -132,40 +134,38 @@ def test_a_gone_endpoint_is_disabled_at_once(partner: Partner, endpoint: Webhook
     assert deliveries.lease(limit=10) == []
 
 
-@pytest.mark.parametrize(
-    ("results", "is_active"),
-    [
-        # The status of each, and the days since then: five without a success, on three of them at least.
-        ([(500, 5), (500, 2), (500, 0.00001)], True),
-        ([(500, 5), (500, 2), (500, 0)], False),
-        # Failures on two days: an endpoint that had no events for days.
-        ([(500, 10), (500, 10), (500, 10), (500, 0)], True),
-        ([(500, 5), (500, 0), (500, 0), (500, 0)], True),
-        # A success forgets those before it.
-        ([(500, 9), (500, 8), (200, 7), (500, 6), (500, 0)], True),
-        ([(500, 6), (200, 2), (500, 0)], True),
-    ],
-    ids=str,
-)
+# The status of each, and the days since then: five without a success, on three of them at least.
+DISABLED: list[list[tuple[int, float]]] = [[(500, 5), (500, 2), (500, 0)]]
+STILL_ACTIVE: list[list[tuple[int, float]]] = [
+    [(500, 5), (500, 2), (500, 0.00001)],
+    # Failures on two days: an endpoint that had no events for days.
+    [(500, 10), (500, 10), (500, 10), (500, 0)],
+    [(500, 5), (500, 0), (500, 0), (500, 0)],
+    # A success forgets those before it.
+    [(500, 9), (500, 8), (200, 7), (500, 6), (500, 0)],
+    [(500, 6), (200, 2), (500, 0)],
+]
+
+
 def test_five_days_without_a_success_disable(
-    partner: Partner,
-    endpoint: WebhookEndpoint,
-    results: list[tuple[int, float]],
-    is_active: bool,  # noqa: FBT001
+    partner: Partner, endpoint: WebhookEndpoint, subtests: pytest.Subtests
 ) -> None:
-    make(partner, users=len(results))
-    now = timezone.now()
-    for status, ago in results:
-        record((deliveries.lease(limit=10)[0], outcome(status, at=now - timedelta(days=ago))))
-        expire()
-    endpoint.refresh_from_db()
-    successes = [number for number, (status, _) in enumerate(results) if status == 200]
-    failures = [now - timedelta(days=ago) for _, ago in results[max(successes, default=-1) + 1 :]]
-    assert endpoint.failing_since == failures[0]
-    assert endpoint.failing_days == sorted({one.date() for one in failures})
-    assert endpoint.is_active == is_active
-    assert endpoint.disabled_reason == ("" if is_active else DisabledReason.FAILING)
-    assert (endpoint.disabled_at is None) == is_active
+    make(partner, users=max(len(results) for results in STILL_ACTIVE))
+    for results in (*DISABLED, *STILL_ACTIVE):
+        with subtests.test(str(results)), undone():
+            now = timezone.now()
+            for status, ago in results:
+                record((deliveries.lease(limit=10)[0], outcome(status, at=now - timedelta(days=ago))))
+                expire()
+            endpoint.refresh_from_db()
+            successes = [number for number, (status, _) in enumerate(results) if status == 200]
+            failures = [now - timedelta(days=ago) for _, ago in results[max(successes, default=-1) + 1 :]]
+            is_active = results in STILL_ACTIVE
+            assert endpoint.failing_since == failures[0]
+            assert endpoint.failing_days == sorted({one.date() for one in failures})
+            assert endpoint.is_active == is_active
+            assert endpoint.disabled_reason == ("" if is_active else DisabledReason.FAILING)
+            assert (endpoint.disabled_at is None) == is_active
 
 
 def test_a_late_result_does_not_touch_another_s_lease(partner: Partner, endpoint: WebhookEndpoint) -> None:

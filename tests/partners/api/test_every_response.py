@@ -67,16 +67,16 @@ def test_every_response_of_every_operation_is_seen(
 METHODS = {"HEAD", "OPTIONS", "DELETE", "PUT", "TRACE", "CONNECT", "PROPFIND", "DISPATCH", "GET", "POST", "PATCH"}
 
 
-@pytest.mark.parametrize("path", drift.described().document["paths"])
-def test_a_method_that_is_not_described_is_not_allowed(sandbox: PartnerClient, path: str) -> None:
+def test_a_method_that_is_not_described_is_not_allowed(sandbox: PartnerClient) -> None:
     """Elsewhere than in the sandbox, whose paths are no live partner's, without a signature too."""
-    target = re.sub(r"{\w+}", str(uuid.uuid4()), path)
-    described = {method.upper() for method in drift.described().document["paths"][path]}
-    for method in METHODS - described:
-        is_signed = path.startswith(SANDBOX)
-        response = sandbox.send(method, target) if is_signed else in_process(method, target, {}, b"")
-        assert failing_fields(response, 405) == []
-        assert response.header("Allow") == ", ".join(sorted(described))
+    for path, methods in drift.described().document["paths"].items():
+        target = re.sub(r"{\w+}", str(uuid.uuid4()), path)
+        described = {method.upper() for method in methods}
+        for method in METHODS - described:
+            is_signed = path.startswith(SANDBOX)
+            response = sandbox.send(method, target) if is_signed else in_process(method, target, {}, b"")
+            assert failing_fields(response, 405) == [], (method, path)
+            assert response.header("Allow") == ", ".join(sorted(described)), (method, path)
 
 
 def refuse_anything(sandbox: PartnerClient, live: PartnerClient, path: str, method: str, *, has_body: bool) -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from itertools import product
 from typing import Any
 from uuid import uuid4
 
@@ -83,30 +84,25 @@ def test_another_partners_key_is_another_key(api: PartnerClient, other_api: Part
     assert second.json()["userId"] != first.json()["userId"]
 
 
-@pytest.mark.parametrize(
-    ("method", "target", "body"),
-    [
-        pytest.param("POST", "/v1/users", b"{}", id="method and path"),
-        pytest.param("PATCH", "/v1/users/bob", b"{}", id="path"),
-        pytest.param("PATCH", "/v1/users/nobody", b"{}", id="path of no user"),
-        pytest.param("PATCH", "/v1/users/%07", b"{}", id="malformed externalId"),
-        pytest.param("PATCH", "/v1/users/ada?a=1", b"{}", id="query"),
-        pytest.param("PATCH", "/v1/users/ada", b"{ }", id="white space of the body"),
-        pytest.param("PATCH", "/v1/users/ada", b"{", id="malformed body"),
-        pytest.param("PATCH", "/v1/users/ada", b'{"dateOfBirth": "2020-01-01"}', id="minor"),
-    ],
-)
+OTHER_REQUESTS = {
+    "method and path": ("POST", "/v1/users", b"{}"),
+    "path": ("PATCH", "/v1/users/bob", b"{}"),
+    "path of no user": ("PATCH", "/v1/users/nobody", b"{}"),
+    "malformed externalId": ("PATCH", "/v1/users/%07", b"{}"),
+    "query": ("PATCH", "/v1/users/ada?a=1", b"{}"),
+    "white space of the body": ("PATCH", "/v1/users/ada", b"{ }"),
+    "malformed body": ("PATCH", "/v1/users/ada", b"{"),
+    "minor": ("PATCH", "/v1/users/ada", b'{"dateOfBirth": "2020-01-01"}'),
+}
+
+
 def test_a_key_used_for_another_request_is_refused(
-    api: PartnerClient,
-    ada: str,
-    create_user: Callable[..., Response],
-    method: str,
-    target: str,
-    body: bytes,
+    api: PartnerClient, ada: str, create_user: Callable[..., Response]
 ) -> None:
     create_user(externalId="bob")
     assert api.patch(ada, b"{}", key=KEY).status == 200
-    assert failing_fields(api.send(method, target, body, key=KEY)) == ["Idempotency-Key"]
+    for name, request in OTHER_REQUESTS.items():
+        assert failing_fields(api.send(*request, key=KEY)) == ["Idempotency-Key"], name
 
 
 def test_the_same_request_in_another_encoding_is_the_same(api: PartnerClient, ada: str) -> None:
@@ -114,33 +110,17 @@ def test_the_same_request_in_another_encoding_is_the_same(api: PartnerClient, ad
     assert api.patch("/v1/users/%61da?b=+&a=%31", b"{}", key=KEY).header(REPLAYED) == "true"
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        "",
-        "key",
-        "1",
-        KEY.replace("-", ""),
-        f"{{{KEY}}}",
-        f"urn:uuid:{KEY}",
-        KEY[:-1],
-        f"{KEY}0",
-        f" {KEY}",
-        f"{KEY} ",
-        f"{KEY},{KEY}",
-        KEY.replace("-", "–"),
-        KEY.replace("3", "g"),
-        KEY.replace("3", "٣"),
-        "3f1c2b7e8-d4a-4c55-9b1e-6a7f0e2d9c10",
-    ],
+NO_UUIDS = (
+    *("", "key", "1", KEY.replace("-", ""), f"{{{KEY}}}", f"urn:uuid:{KEY}", KEY[:-1], f"{KEY}0", f" {KEY}", f"{KEY} "),
+    *(f"{KEY},{KEY}", KEY.replace("-", "–"), KEY.replace("3", "g"), KEY.replace("3", "٣")),
+    "3f1c2b7e8-d4a-4c55-9b1e-6a7f0e2d9c10",
 )
-@pytest.mark.parametrize("method", ["POST", "PATCH"])
-def test_a_key_that_is_not_a_uuid_of_36_characters_is_refused(
-    api: PartnerClient, ada: str, method: str, key: str
-) -> None:
-    target = ada if method == "PATCH" else "/v1/users"
-    response = api.send(method, target, factories.user_body(externalId="bob"), key=key)
-    assert failing_fields(response) == ["Idempotency-Key"]
+
+
+def test_a_key_that_is_not_a_uuid_of_36_characters_is_refused(api: PartnerClient, ada: str) -> None:
+    for (method, target), key in product((("POST", "/v1/users"), ("PATCH", ada)), NO_UUIDS):
+        response = api.send(method, target, factories.user_body(externalId="bob"), key=key)
+        assert failing_fields(response) == ["Idempotency-Key"], (method, key)
     assert not User.objects.filter(external_id="bob").exists()
 
 

@@ -25,11 +25,12 @@ from users.models import Status, User
 
 # Between letters: at the ends the contract does not allow all of them.
 TEXTS = [
-    f"x{text}x"
-    for text in (
-        *('"', "\\", "'", '"\\\'"', "\\u0041", "%s %% %(a)s", "{}[]:, ", "<b>&amp;<!-- -->", "  ", "a" * 126),
-        *("é", "e\u0301", "東京都", "שלום", "\u202eabc\u202c", "\u200f", "\u2028\u2029", "\ufeff", "\ufffd", "\uffff"),
-        *("👩‍👩‍👧‍👦", "\U0001f1e8\U0001f1e6", "\U0010ffff", "\xad", "\xa0"),
+    f"x{'x'.join(texts)}x"
+    for texts in (
+        ('"', "\\", "'", '"\\\'"', "\\u0041", "%s %% %(a)s", "{}[]:, ", "<b>&amp;<!-- -->", "  "),
+        ("é", "e\u0301", "東京都", "שלום", "\u202eabc\u202c", "\u200f", "\u2028\u2029", "\ufeff", "\ufffd", "\uffff"),
+        ("👩‍👩‍👧‍👦", "\U0001f1e8\U0001f1e6", "\U0010ffff", "\xad", "\xa0"),
+        ("a" * 126,),
     )
 ]
 MOMENTS = (
@@ -140,8 +141,8 @@ def test_documents(api: PartnerClient, ada: User) -> None:
 
 def test_users(api: PartnerClient, users_of_texts: list[User]) -> None:
     factories.RequirementFactory.create(user=users_of_texts[0])
-    for status in (Status.ACTIVE, Status.REJECTED):
-        factories.decide(users_of_texts[1 + len(status)], status)
+    for user, status in zip(users_of_texts[1:], (Status.ACTIVE, Status.REJECTED), strict=False):
+        factories.decide(user, status)
     users = User.objects.filter(partner=users_of_texts[0].partner).order_by("-created_at", "-id")
     assert_listed(api, "/v1/users", map(listed_user, users), nextCursor=None)
 
@@ -175,13 +176,18 @@ def test_a_text_is_escaped_as_orjson_does(db: None, text: str) -> None:
     assert written(json_text('{"a":%s}', "to_json(%s::text)"), text) == orjson.dumps({"a": text}).decode()
 
 
+# Offsets of a day at most: no moment leaves the years that Python has.
+IN_ANY_ZONE = st.datetimes(
+    min_value=datetime(1, 1, 2),  # noqa: DTZ001 - the offset follows
+    max_value=datetime(9999, 12, 30),  # noqa: DTZ001
+    timezones=st.integers(-14, 14).map(lambda hours: timezone(timedelta(hours=hours))),
+)
+
+
 @ANY_FIXTURE
-@given(moment=st.datetimes(max_value=datetime(9999, 12, 30), timezones=st.timezones()))  # noqa: DTZ001 - in any zone
+@given(moment=IN_ANY_ZONE)
 def test_a_time_is_as_python_writes_it(db: None, moment: datetime) -> None:
-    try:
-        expected = format_timestamp(moment)
-    except OverflowError:
-        return
+    expected = format_timestamp(moment)
     assert written(wire_time("%s::timestamptz"), expected) == expected
 
 
