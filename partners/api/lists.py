@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
-from uuid import UUID
 
 import orjson
 from django.http import HttpResponse
@@ -28,8 +27,8 @@ NOT_A_CURSOR = "Must be a nextCursor of this list, sent back unchanged; leave it
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+", re.ASCII)
 _LIMIT = re.compile(r"0*([0-9]{1,3})")
 
-# Before all rows, as the first column of a key: the newest are first by a time, the oldest by a number.
-_BEGINNINGS = {"timestamptz": "infinity", "bigint": -1, "uuid": UUID(int=0)}
+# Before all rows, as the first column of a key: of the newest or greatest first, of the oldest or least first.
+_BEGINNINGS = {"timestamptz": ("infinity", "-infinity"), "bigint": (2**63 - 1, -1), "uuid": ("f" * 32, "0" * 32)}
 
 
 class Page(NamedTuple):
@@ -65,7 +64,7 @@ class KeysetList:
 
     def page(self, owner: Sequence[object], start: Sequence[object] | None, limit: int) -> Query[Page]:
         """The query of `limit` rows after the position `start`; none for an unknown `owner`, its query's values."""
-        after = start or [_BEGINNINGS[kind] for kind in self.key.values()]
+        after = start or [_BEGINNINGS[kind][self.is_oldest_first] for kind in self.key.values()]
         return Query(self._statement, (*after, limit, *owner), lambda row: Page._make((*row[:4], row[4:])))
 
     @cached_property

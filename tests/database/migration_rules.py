@@ -27,9 +27,10 @@ SHORT = (
     *(AddTrigger, AddTriggers, RemoveTrigger),
 )
 SHORT_SQL = re.compile(
-    r"ALTER TABLE \w+ (SET|RESET) \([^()]*\)|ALTER TABLE \w+ ADD CONSTRAINT .* NOT VALID|ALTER TABLE \w+ VALIDATE .*"
+    r"(--[^\n]*\n)*"  # A comment above a function.
+    r"(ALTER TABLE \w+ (SET|RESET) \([^()]*\)|ALTER TABLE \w+ ADD CONSTRAINT .* NOT VALID|ALTER TABLE \w+ VALIDATE .*"
     r"|(CREATE( UNIQUE)?|DROP) INDEX CONCURRENTLY .*|CREATE TABLE .*|COMMENT ON .*"
-    r"|CREATE( OR REPLACE)? FUNCTION .*|REVOKE .* ON FUNCTION .*|DROP FUNCTION .*",
+    r"|CREATE( OR REPLACE)? FUNCTION .*|REVOKE .* ON FUNCTION .*|DROP FUNCTION .*)",
     re.IGNORECASE | re.DOTALL,
 )
 

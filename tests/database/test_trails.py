@@ -21,6 +21,7 @@ from staff.models import Staff
 from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.database import undone
+from transactions.models import UserRow
 from users.decisions import compliance, proposals
 from users.models import ErasureProposal, FileEntry, Hold, Proposal, Requirement, RequirementClosure, StatusChange, User
 
@@ -179,6 +180,8 @@ def disabled_account(world: World) -> Any:
     return world.disabled.pk
 
 
+# The tables of a user's lists.
+OF_LISTS = [row._meta.db_table for row in UserRow.__subclasses__()]
 # What is tried in the columns that say who, when and because of what.
 FORGED: dict[tuple[str, str], Value] = {
     **dict.fromkeys(
@@ -193,7 +196,7 @@ FORGED: dict[tuple[str, str], Value] = {
             *(("users_accessrecord", "created_at"), ("users_casenote", "created_at"), ("users_claim", "claimed_at")),
             *(("users_fileentry", "created_at"), ("users_hold", "created_at"), ("users_holdrelease", "created_at")),
             *(("users_erasureproposal", "created_at"), ("users_erasureproposal", "ended_at")),
-            *(("transactions_conversion", "recorded_at"), ("transactions_document", "recorded_at")),
+            *((table, "recorded_at") for table in OF_LISTS),
             ("transactions_documentwithdrawal", "created_at"),
             ("core_auditentry", "at"),
         ],
@@ -212,17 +215,11 @@ FORGED: dict[tuple[str, str], Value] = {
         disabled_account,
     ),
     **dict.fromkeys(
-        [
-            (table, "is_sandbox")
-            for table in (
-                *("users_user", "users_statuschange", "users_fileentry"),
-                *("transactions_conversion", "transactions_document"),
-            )
-        ],
+        [(table, "is_sandbox") for table in ("users_user", "users_statuschange", "users_fileentry", *OF_LISTS)],
         lambda _w: True,
     ),
     **dict.fromkeys(
-        [(table, "partner_id") for table in ("users_statuschange", "transactions_conversion", "transactions_document")],
+        [(table, "partner_id") for table in ("users_statuschange", *OF_LISTS)],
         lambda w: w.other.partner_id,
     ),
     ("users_statuschange", "proposal_id"): lambda w: w.proposal.pk,
@@ -251,7 +248,7 @@ SUBJECTS = {
     ("users_erasureproposal", "partner_id"),
     *(("users_requirementresponse", "requirement_id"), ("users_requirementclosure", "requirement_id")),
     ("transactions_documentwithdrawal", "document_id"),
-    *(("transactions_conversion", "created_at"), ("transactions_document", "created_at")),
+    *((table, "created_at") for table in OF_LISTS),
 }
 
 

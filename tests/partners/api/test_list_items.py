@@ -12,10 +12,11 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core.database import statements
 from core.database.schema import json_text, wire_time
 from core.formats import format_timestamp
 from events.models import Event
-from partners.api.lists import MAX_LIMIT
+from partners.api.lists import MAX_LIMIT, KeysetList
 from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient
@@ -197,3 +198,26 @@ def test_no_column_of_an_item_can_be_null(model: Any) -> None:
     shown = [field for field in model._meta.concrete_fields if re.search(rf"\b{field.column}\b", model.wire)]
     assert shown
     assert [field.column for field in shown if field.null] == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("is_oldest_first", [True, False])
+@pytest.mark.parametrize("key", [{"created_at": "timestamptz"}, {"tiebreak": "bigint"}, {"user_id": "uuid"}], ids=str)
+def test_a_first_page_begins_at_the_beginning_of_any_order(
+    partner: Partner, *, key: dict[str, str], is_oldest_first: bool
+) -> None:
+    [column] = key
+    for day in range(1, 4):
+        user = factories.UserFactory.create(partner=partner)
+        factories.ConversionFactory.create(user=user, created_at=datetime(2026, 1, day, tzinfo=UTC))
+    rows = KeysetList(
+        table="transactions_conversion",
+        item="to_json(conversion_id)",
+        owner="SELECT %s::bigint AS id",
+        of_owner="partner_id = owner.id",
+        key=key,
+        is_oldest_first=is_oldest_first,
+    )
+    [page] = statements.fetch(rows.page((partner.pk,), None, MAX_LIMIT))
+    found = Conversion.objects.filter(partner=partner).order_by(column if is_oldest_first else f"-{column}")
+    assert orjson.loads(page.items) == [one.conversion_id for one in found]
