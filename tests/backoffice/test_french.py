@@ -7,6 +7,7 @@ from django.test import Client
 from django.utils import translation
 
 from core.refusals import RefusedError
+from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.staff import client_as
@@ -16,7 +17,8 @@ from users.models import Status, StatusChange, User
 
 pytestmark = pytest.mark.django_db
 
-LOGIN = "/admin/account/login/"
+LOGIN, QUEUE = "/admin/account/login/", "/admin/users/user/queue/"
+ENGLISH_QUEUE = ("Next case", "Claimed by", "In time")
 FRENCH = {"Accept-Language": "fr-CA,fr;q=0.9,en;q=0.5"}
 
 
@@ -45,31 +47,20 @@ def test_the_login_is_in_french() -> None:
     assert "Sign in" not in page
 
 
-def test_the_queue_is_in_french(user: User) -> None:
-    page = french(client_as("reviewer"), "/admin/users/user/queue/")
-    assert holds(page, "File d’attente", "Dossier suivant", "Prendre en charge", "Dans les délais", "Filtres")
-    for text in ("Next case", "Claimed by", "In time", "Waiting for a decision", "Pending compliance"):
-        assert text not in page
-
-
-def test_the_case_and_its_dialog_are_in_french(user: User) -> None:
-    page = french(client_as("reviewer"), case_of(user))
+def test_a_case_its_dialog_and_dates_are_in_french(user: User) -> None:
+    reviewer = client_as("reviewer")
+    page = french(reviewer, case_of(user))
     assert holds(page, "Profil soumis", "En attente de conformité", "Chronologie", "Date de naissance")
     assert holds(page, "Approuver, dossier suivant", "Refuser", "Identité et adresse vérifiées", "Motif", "Note")
+    assert holds(page, "10 décembre 1990")
     for text in ("Approve", "Reject", "Submitted profile", "Timeline", "Date of birth"):
         assert text not in page
-
-
-def test_dates_are_in_french(user: User) -> None:
-    reviewer = client_as("reviewer")
-    assert "10 décembre 1990" in french(reviewer, case_of(user))
     assert "Dec. 10, 1990" in english(reviewer, case_of(user))
 
 
 def test_a_refusal_is_in_french(user: User) -> None:
     reviewer = client_as("reviewer")
     fields = decision(user)
-    User.objects.filter(pk=user.pk).update(occupation="Nurse")
     response = reviewer.post(decide_url(user), fields | {"reason_code": ""}, headers=FRENCH, follow=True)
     assert "Choisissez un motif." in unescape(response.content.decode())
 
@@ -80,40 +71,33 @@ def test_the_recorded_reason_is_in_english_whatever_the_page(user: User) -> None
     assert StatusChange.objects.get(user=user).reason == "Identity and address verified"
 
 
-@pytest.mark.parametrize(
-    ("language", "refusal"),
-    [
-        (
-            "fr",
-            (
-                "Un utilisateur au statut closed ne peut pas passer à active; "
-                "permis\u00a0: rien\u00a0: ce statut est définitif."
-            ),
+def test_compliance_refuses_in_the_readers_language(partner: Partner) -> None:
+    closed = factories.UserFactory.create(partner=partner, status=Status.CLOSED)
+    wanted = compliance.Decision(user=closed, to_status="active", by=factories.StaffFactory.create(), reason="Seen.")
+    refusals = {
+        "en": "A user who is closed cannot become active; allowed: nothing: it is final.",
+        "fr": (
+            "Un utilisateur au statut closed ne peut pas passer à active; "
+            "permis\u00a0: rien\u00a0: ce statut est définitif."
         ),
-        ("en", "A user who is closed cannot become active; allowed: nothing: it is final."),
-    ],
-)
-def test_compliance_refuses_in_the_readers_language(language: str, refusal: str, user: User) -> None:
-    factories.decide(user, Status.CLOSED)
-    with translation.override(language), pytest.raises(RefusedError) as refused:
-        compliance.decide(
-            compliance.Decision(
-                user=user, to_status="active", by=factories.StaffFactory.create(), reason="Papers seen."
-            )
-        )
-    assert str(refused.value) == refusal
+    }
+    for language, refusal in refusals.items():
+        with translation.override(language), pytest.raises(RefusedError) as refused:
+            compliance.decide(wanted)
+        assert str(refused.value) == refusal
 
 
 def test_the_language_chosen_is_kept_in_a_cookie(user: User) -> None:
     reviewer = client_as("reviewer")
-    assert holds(english(reviewer, "/admin/users/user/queue/"), 'action="/admin/language/"', "français")
-    response = reviewer.post("/admin/language/", {"language": "fr", "next": "/admin/users/user/queue/"})
-    assert (response.status_code, response.headers["Location"]) == (302, "/admin/users/user/queue/")
+    page = english(reviewer, QUEUE)
+    assert holds(page, 'action="/admin/language/"', "français", *ENGLISH_QUEUE)
+    response = reviewer.post("/admin/language/", {"language": "fr", "next": QUEUE})
+    assert (response.status_code, response.headers["Location"]) == (302, QUEUE)
     cookie = reviewer.cookies["django_language"]
     assert (cookie.value, cookie["samesite"], bool(cookie["httponly"])) == ("fr", "Lax", True)
-    assert "File d’attente" in unescape(
-        reviewer.get("/admin/users/user/queue/", headers={"Accept-Language": "en"}).content.decode()
-    )
+    page = unescape(reviewer.get(QUEUE, headers={"Accept-Language": "en"}).content.decode())
+    assert holds(page, "File d’attente", "Dossier suivant", "Prendre en charge", "Dans les délais", "Filtres")
+    assert [text for text in ENGLISH_QUEUE if text in page] == []
 
 
 def test_an_unknown_language_is_answered_in_english() -> None:

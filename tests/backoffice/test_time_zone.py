@@ -1,7 +1,6 @@
 """Date-times in the back office: one format, and one time zone, which they name."""
 
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 from html import unescape
 from zoneinfo import ZoneInfo
@@ -14,7 +13,7 @@ from partners.authentication import keys
 from partners.models import ApiKey, Partner
 from staff.models import Staff
 from tests import factories
-from tests.support.client import PartnerClient, Response
+from tests.support.client import PartnerClient
 from tests.support.staff import client_of
 from users.models import Status, User, UserEvent
 
@@ -26,10 +25,9 @@ NAMED = re.compile(r" E[SD]T|–\d\d:\d\d E[SD]T?")
 
 
 @pytest.fixture
-def user(create_user: Callable[..., Response]) -> User:
-    user = User.objects.get(pk=create_user().json()["userId"])
-    factories.decide(user, Status.SUSPENDED)
-    return user
+def user(partner: Partner) -> User:
+    made: User = factories.UserFactory.create(partner=partner, status=Status.SUSPENDED)
+    return made
 
 
 @pytest.fixture
@@ -44,59 +42,35 @@ def text_of(client: Client, path: str, language: str = "en") -> str:
     return unescape(re.sub(r"<(script|style).*?</\1>|<[^>]*>", " ", page, flags=re.DOTALL))
 
 
-def pages(user: User) -> list[str]:
-    """The pages on which instants are."""
+def test_each_time_of_day_names_the_time_zone_and_has_one_format(root: Client, user: User) -> None:
     decision, event = user.status_changes.latest("pk"), UserEvent.objects.filter(pgh_obj=user).latest("pgh_id")
-    conversion = factories.ConversionFactory.create(user=user, created_at=WINTER)
+    winter, summer = factories.add_conversions(user, [WINTER, SUMMER])
     key = keys.issue(partner=user.partner, expires_at=SUMMER.replace(year=2090)).record
-    return [
-        "/admin/users/user/queue/?q=" + user.external_id,
-        f"/admin/cases/{user.pk}/",
-        "/admin/users/user/",
-        f"/admin/users/userevent/?q={user.pk}",
-        "/admin/users/statuschange/",
-        f"/admin/users/statuschange/{decision.pk}/change/",
-        "/admin/users/userevent/",
-        f"/admin/users/userevent/{event.pk}/change/",
-        f"/admin/staff/staff/{decision.by.pk}/change/",
-        "/admin/transactions/conversion/",
-        f"/admin/transactions/conversion/{conversion.pk}/change/",
-        "/admin/partners/partner/",
-        f"/admin/partners/partner/{user.partner_id}/change/",
+    case, conversions = f"/admin/cases/{user.pk}/", "/admin/transactions/conversion/"
+    of_winter, of_summer = (f"{conversions}{one.pk}/change/" for one in (winter, summer))
+    paths = (
+        *("/admin/users/user/queue/?q=" + user.external_id, case, "/admin/users/user/", conversions, of_winter),
+        *("/admin/users/statuschange/", f"/admin/users/statuschange/{decision.pk}/change/"),
+        *("/admin/users/userevent/", f"/admin/users/userevent/{event.pk}/change/"),
+        *("/admin/users/accessrecord/", f"/admin/staff/staff/{decision.by.pk}/change/"),
+        *("/admin/partners/partner/", f"/admin/partners/partner/{user.partner_id}/change/"),
         f"/admin/partners/apikey/{key.pk}/change/",
-        "/admin/users/accessrecord/",
-    ]
-
-
-def test_each_time_of_day_names_the_time_zone(root: Client, user: User) -> None:
-    shown = {path: text_of(root, path) for path in pages(user)}
+    )
+    shown = {path: text_of(root, path) for path in paths}
     unnamed = {
         path: [match[0] for match in TIME_OF_DAY.finditer(text) if not NAMED.match(match[1])]
         for path, text in shown.items()
     }
     assert {path: found for path, found in unnamed.items() if found} == {}
     assert [path for path, text in shown.items() if not TIME_OF_DAY.search(text)] == []
-
-
-@pytest.mark.parametrize(
-    ("instant", "language", "shown"),
-    [
-        (WINTER, "en", "Jan. 15, 2026, 12:30 EST"),
-        (SUMMER, "en", "July 15, 2026, 13:30 EDT"),
-        (SUMMER, "fr", "15 juil. 2026, 13:30 EDT"),
-        (WINTER, "fr", "15 jan. 2026, 12:30 EST"),
-    ],
-)
-def test_date_times_have_one_format_in_lists_and_on_pages(
-    instant: datetime, language: str, shown: str, root: Client, user: User
-) -> None:
-    conversion = factories.ConversionFactory.create(user=user, created_at=instant)
-    for path in (
-        f"/admin/cases/{user.pk}/",
-        "/admin/transactions/conversion/",
-        f"/admin/transactions/conversion/{conversion.pk}/change/",
-    ):
-        assert shown in text_of(root, path, language)
+    # In summer and winter, in lists and on pages, in both languages.
+    french = {path: text_of(root, path, "fr") for path in (case, conversions, of_summer)}
+    formats = {"Jan. 15, 2026, 12:30 EST": shown, "July 15, 2026, 13:30 EDT": shown}
+    formats |= {"15 juil. 2026, 13:30 EDT": french, "15 jan. 2026, 12:30 EST": french}
+    for text, pages in formats.items():
+        assert [path for path in (case, conversions) if text not in pages[path]] == [], text
+    assert "Jan. 15, 2026, 12:30 EST" in shown[of_winter]
+    assert "15 juil. 2026, 13:30 EDT" in french[of_summer]
 
 
 def test_the_time_zone_is_configurable(root: Client, user: User, settings: Settings) -> None:
