@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import Any
 
 import psycopg
-import pytest
 from django.db import connections
 
 from core.database import serving_role
@@ -44,39 +43,35 @@ def marks(user: User) -> list[bool]:
     return list(rows.values_list("reaches_threshold", flat=True))
 
 
-@pytest.mark.parametrize(
-    ("made", "marked"),
-    [
-        pytest.param([(0 * DAY, "10000 CAD", "1 BTC")], [True], id="at once"),
-        pytest.param([(0 * DAY, "9999.99 CAD", "1 BTC")], [False], id="a cent less"),
-        pytest.param([(0 * DAY, "1 BTC", "10000 CAD")], [True], id="to CAD"),
-        pytest.param([(0 * DAY, "6000 CAD", "1 BTC"), (DAY, "1 BTC", "4000 CAD")], [False, True], id="24 hours"),
-        pytest.param([(0 * DAY, "6000 CAD", "1 BTC"), (DAY + MOMENT, "4000 CAD", "1 BTC")], [False] * 2, id="longer"),
-        pytest.param([(DAY, "4000 CAD", "1 BTC"), (0 * DAY, "6000 CAD", "1 BTC")], [False, True], id="recorded late"),
-        pytest.param(
-            [(0 * DAY, "5000 CAD", "1 BTC"), (DAY, "4000 CAD", "1 BTC"), (DAY / 2, "1000 CAD", "1 BTC")],
-            [False, False, True],
-            id="between two",
-        ),
-        pytest.param([(0 * DAY, "9000 CAD", "1 BTC"), (DAY, "90000 USD", "1 BTC")], [False] * 2, id="no CAD"),
-        pytest.param([(n * DAY / 4, "2500 CAD", "1 BTC") for n in range(6)], [False] * 3 + [True] * 3, id="rolling"),
-    ],
-)
-def test_a_conversion_is_marked_that_comes_to_it_with_those_before(
-    made: list[Made], marked: list[bool], user: User
-) -> None:
-    assert add(user, *made) == marked
-    assert (Threshold.code in risk_flag_codes([user])[user.pk]) is (True in marked)
+CASES: dict[str, tuple[list[Made], list[bool]]] = {
+    "at once": ([(0 * DAY, "10000 CAD", "1 BTC")], [True]),
+    "a cent less": ([(0 * DAY, "9999.99 CAD", "1 BTC")], [False]),
+    "to CAD": ([(0 * DAY, "1 BTC", "10000 CAD")], [True]),
+    "24 hours": ([(0 * DAY, "6000 CAD", "1 BTC"), (DAY, "1 BTC", "4000 CAD")], [False, True]),
+    "longer": ([(0 * DAY, "6000 CAD", "1 BTC"), (DAY + MOMENT, "4000 CAD", "1 BTC")], [False] * 2),
+    "recorded late": ([(DAY, "4000 CAD", "1 BTC"), (0 * DAY, "6000 CAD", "1 BTC")], [False, True]),
+    "between two": (
+        [(0 * DAY, "5000 CAD", "1 BTC"), (DAY, "4000 CAD", "1 BTC"), (DAY / 2, "1000 CAD", "1 BTC")],
+        [False, False, True],
+    ),
+    "no CAD": ([(0 * DAY, "9000 CAD", "1 BTC"), (DAY, "90000 USD", "1 BTC")], [False] * 2),
+    "rolling": ([(n * DAY / 4, "2500 CAD", "1 BTC") for n in range(6)], [False] * 3 + [True] * 3),
+}
+
+
+def test_a_conversion_is_marked_that_comes_to_it_with_those_before_of_the_user(partner: Partner) -> None:
+    users = {name: factories.UserFactory.create(partner=partner) for name in CASES}
+    found = {name: add(users[name], *made) for name, (made, _marked) in CASES.items()}
+    assert found == {name: marked for name, (_made, marked) in CASES.items()}
+    flags = risk_flag_codes([*users.values()])
+    assert {name for name in CASES if Threshold.code in flags[users[name].pk]} == {
+        name for name, (_made, marked) in CASES.items() if True in marked
+    }
 
 
 def test_those_of_one_statement_count_together(user: User) -> None:
     factories.add_conversions(user, [NOON + DAY / 2, NOON], from_currency="CAD", from_amount=Decimal(5000))
     assert marks(user) == [False, True]
-
-
-def test_those_of_another_user_do_not_count(user: User, partner: Partner) -> None:
-    other = factories.UserFactory.create(partner=partner)
-    assert add(user, (0 * DAY, "6000 CAD", "1 BTC")) == add(other, (0 * DAY, "6000 CAD", "1 BTC")) == [False]
 
 
 def test_imports_that_do_not_see_each_others_conversions_take_turns(line: Line, committed_partner: Partner) -> None:
@@ -106,24 +101,16 @@ def in_a_thread(row: tuple[str, ...]) -> int:
 # Where staff see it
 
 
-@pytest.fixture
-def large(user: User) -> User:
+def test_the_case_a_decisions_basis_and_lists_have_it(user: User, partner: Partner) -> None:
     assert add(user, (0 * DAY, "100 CAD", "1 BTC"), (2 * DAY, "12000 CAD", "1 BTC"))[-1]
-    return user
-
-
-def test_the_case_and_what_a_decision_is_based_on_have_it(large: User) -> None:
-    assert "10,000 CAD within 24 hours" in client_as("reviewer").get(f"/admin/cases/{large.pk}/").content.decode()
-    flags = snapshot_for(factories.StaffFactory.create(), large).data()["riskFlags"]
-    assert {"code": "threshold", "data": {"at": (NOON + 2 * DAY).isoformat()}} in flags
-
-
-def test_lists_filter_by_it(large: User, partner: Partner) -> None:
     add(factories.UserFactory.create(partner=partner), (0 * DAY, "9000 CAD", "1 BTC"))
+    flags = snapshot_for(factories.StaffFactory.create(), user).data()["riskFlags"]
+    assert {"code": "threshold", "data": {"at": (NOON + 2 * DAY).isoformat()}} in flags
     client = client_as("viewer")
+    assert "10,000 CAD within 24 hours" in client.get(f"/admin/cases/{user.pk}/").content.decode()
 
     def found(path: str) -> list[Any]:
         return [row.pk for row in client.get(f"/admin/{path}/", {"flags": "threshold"}).context["cl"].result_list]
 
-    assert found("users/user") == [large.pk]
+    assert found("users/user") == [user.pk]
     assert Conversion.objects.filter(pk__in=found("transactions/conversion")).get().from_amount == 12000

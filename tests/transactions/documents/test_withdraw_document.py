@@ -37,36 +37,29 @@ def titles(api: PartnerClient, query: str = "") -> list[str]:
 
 
 def test_a_withdrawn_document_is_not_found_and_not_listed(api: PartnerClient, ada: User, reviewer: Staff) -> None:
-    wrong = add_document(ada, title="Wrong")
-    add_document(ada, title="Right")
-    assert withdraw(wrong, reviewer) == {"documentId": str(wrong.document_id)}
-    assert titles(api) == ["Right"]
-    assert_error(api.get(f"{LIST}/{wrong.document_id}"), 404)
-
-
-def test_a_user_whose_documents_are_all_withdrawn_has_none(api: PartnerClient, ada: User, reviewer: Staff) -> None:
-    withdraw(add_document(ada), reviewer)
-    page = api.get(LIST)
-    assert (page.status, page.json()["items"], page.json()["nextCursor"]) == (200, [], None)
-
-
-def test_a_cursor_of_a_withdrawn_document_still_works(api: PartnerClient, ada: User, reviewer: Staff) -> None:
     made = [add_document(ada, title=str(n), created_at=NOON - timedelta(hours=n)) for n in range(5)]
     cursor = api.get(f"{LIST}?limit=2").json()["nextCursor"]
-    withdraw(made[1], reviewer)
-    withdraw(made[3], reviewer)
+    for document in (made[1], made[3]):
+        assert withdraw(document, reviewer) == {"documentId": str(document.document_id)}
+        assert_error(api.get(f"{LIST}/{document.document_id}"), 404)
+    assert titles(api) == ["0", "2", "4"]
+    # The cursor of a withdrawn document still works.
     page = api.get(f"{LIST}?limit=2&cursor={cursor}").json()
     assert ([item["title"] for item in page["items"]], page["nextCursor"]) == (["2", "4"], None)
-
-
-def test_the_partner_learns_of_it_by_an_event(ada: User, reviewer: Staff) -> None:
-    document = add_document(ada)
-    withdraw(document, reviewer)
+    # It is withdrawn once.
+    said = refusal("withdraw_document", str(made[3].document_id), "--reason", "x", "--by", reviewer.username)
+    assert said == f"Document {made[3].document_id} is withdrawn already."
+    # The partner learns of it by an event.
     place_events()
     event = Event.objects.order_by("position").last()
     assert event is not None
-    data = {"externalId": "ada", "userId": str(ada.pk), "documentId": str(document.document_id)}
+    data = {"externalId": "ada", "userId": str(ada.pk), "documentId": str(made[3].document_id)}
     assert (event.type, event.data) == ("user.documentWithdrawn", data)
+    # A user whose documents are all withdrawn has none.
+    for document in made[::2]:
+        withdraw(document, reviewer)
+    whole = api.get(LIST)
+    assert (whole.status, whole.json()["items"], whole.json()["nextCursor"]) == (200, [], None)
 
 
 def test_auditors_keep_the_document_with_who_and_why(ada: User, reviewer: Staff) -> None:
@@ -81,38 +74,21 @@ def test_auditors_keep_the_document_with_who_and_why(ada: User, reviewer: Staff)
     assert (record["withdrawnBy"], record["withdrawalReason"]) == (reviewer.username, "Sent to the wrong person")
 
 
-def test_it_is_withdrawn_once(ada: User, reviewer: Staff) -> None:
+def test_what_is_refused_is_one_line_and_withdraws_nothing(ada: User, reviewer: Staff) -> None:
     document = add_document(ada)
-    withdraw(document, reviewer)
-    said = refusal("withdraw_document", str(document.document_id), "--reason", "x", "--by", reviewer.username)
-    assert said == f"Document {document.document_id} is withdrawn already."
 
+    def said(document_id: object = document.document_id, *, reason: str = "x", by: Staff = reviewer) -> str:
+        return refusal("withdraw_document", str(document_id), "--reason", reason, "--by", by.username)
 
-@pytest.mark.parametrize("reason", ["", "  ", "x" * 2001])
-def test_a_reason_is_required(ada: User, reviewer: Staff, reason: str) -> None:
-    document = add_document(ada)
-    said = refusal("withdraw_document", str(document.document_id), "--reason", reason, "--by", reviewer.username)
-    assert said.startswith("reason: ")
-    assert not DocumentWithdrawal.objects.exists()
-
-
-@pytest.mark.parametrize(
-    ("document_id", "reason"),
-    [
-        ("nonsense", "document: “nonsense” is not a valid UUID."),
-        ("5d8f4f0e-3d3c-4a53-9a76-0a7c2cf1b1d4", "Document not found."),
-    ],
-)
-def test_an_unknown_document_is_one_line(reviewer: Staff, document_id: str, reason: str) -> None:
-    assert refusal("withdraw_document", document_id, "--reason", "x", "--by", reviewer.username) == reason
-
-
-@pytest.mark.parametrize(("role", "is_active"), [("viewer", True), ("reviewer", False)])
-def test_only_an_active_account_that_may_decide_withdraws(ada: User, role: str, *, is_active: bool) -> None:
-    document, staff = add_document(ada), StaffFactory.create(role=role)
-    Staff.objects.filter(pk=staff.pk).update(is_active=is_active)
-    said = refusal("withdraw_document", str(document.document_id), "--reason", "x", "--by", staff.username)
-    assert "may not decide about users" in said
+    for reason in ("", "  ", "x" * 2001):
+        assert said(reason=reason).startswith("reason: "), reason
+    assert said("nonsense") == "document: “nonsense” is not a valid UUID."
+    assert said("5d8f4f0e-3d3c-4a53-9a76-0a7c2cf1b1d4") == "Document not found."
+    # Only an active account that may decide withdraws.
+    viewer, former = StaffFactory.create(role="viewer"), StaffFactory.create(role="reviewer")
+    Staff.objects.filter(pk=former.pk).update(is_active=False)
+    for by in (viewer, former):
+        assert "may not decide about users" in said(by=by)
     assert not DocumentWithdrawal.objects.exists()
 
 
@@ -149,18 +125,15 @@ def test_a_replacement_that_is_refused_changes_nothing(
     assert (titles(api), Document.objects.count()) == (["Wrong"], 1)
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
+def test_a_withdrawal_is_kept_as_it_was_made(ada: User, reviewer: Staff) -> None:
+    withdraw(add_document(ada), reviewer)
+    for statement in (
         "UPDATE transactions_documentwithdrawal SET reason = 'another'",
         "DELETE FROM transactions_documentwithdrawal",
         "INSERT INTO transactions_documentwithdrawal SELECT * FROM transactions_documentwithdrawal",
-    ],
-)
-def test_a_withdrawal_is_kept_as_it_was_made(ada: User, reviewer: Staff, statement: str) -> None:
-    withdraw(add_document(ada), reviewer)
-    with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(statement)
+    ):
+        with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
 
 
 def test_its_time_is_the_databases(ada: User, reviewer: Staff) -> None:
