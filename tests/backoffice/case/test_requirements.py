@@ -194,13 +194,13 @@ def test_a_case_that_somebody_else_has_claimed_is_left_alone(client: Client, use
     requirement = factories.RequirementFactory.create(user=user)
     other = factories.StaffFactory.create(role="reviewer")
     claims.claim(user=user, staff=other)
-    page = page_of(client, user)
-    assert 'href="#ask"' not in page
-    assert "/requirement/close/" not in page
     signed = confirmation(form_of(), user=user, staff=reviewer)
     for response in (ask(client, user, step="send", confirmed=signed), close(client, requirement)):
         assert response.status_code == 409
-        assert f"{other.username} has claimed this case." in response.content.decode()
+        page = response.content.decode()
+        assert f"{other.username} has claimed this case." in page
+        assert 'href="#ask"' not in page
+        assert "/requirement/close/" not in page
     assert Requirement.objects.get() == requirement
     assert not RequirementClosure.objects.exists()
 
@@ -327,26 +327,6 @@ def test_who_does_not_see_identity_sees_no_values_of_it(user: User, api: Partner
     assert cut["is_cut"]
 
 
-# Deciding
-
-
-def test_a_decision_on_a_page_from_before_the_answer_says_that_the_partner_has_answered(
-    client: Client, user: User
-) -> None:
-    requirement = factories.RequirementFactory.create(user=user)
-    form = decision(user, to_status="rejected", reason_code="notVerified", note="No answer.")
-    factories.answer(requirement)
-    response = client.post(decide_url(user), form)
-    assert response.status_code == 409
-    said = unescape(words(response.content.decode()))
-    assert "The partner has answered since" in said
-    assert "Read the answer" in said
-    assert not StatusChange.objects.exists()
-    assert client.post(decide_url(user), decision(user)).status_code == 302
-    user.refresh_from_db()
-    assert user.status == Status.ACTIVE
-
-
 # Closing
 
 
@@ -367,16 +347,24 @@ def test_closing_takes_a_note_or_none(client: Client, user: User, reviewer: Staf
     assert not panel(page_of(client, user))
 
 
-def test_closing_is_refused_where_the_partner_has_answered_since(client: Client, user: User) -> None:
+def test_what_is_sent_from_a_page_from_before_the_answer_is_refused(client: Client, user: User) -> None:
     requirement = factories.RequirementFactory.create(user=user)
     version = shown_version(user)
+    rejection = decision(user, to_status="rejected", reason_code="notVerified", note="No answer.")
     factories.answer(requirement)
-    response = close(client, requirement, version=version, note="Withdrawn.")
-    assert response.status_code == 409
-    page = response.content.decode()
-    assert "The partner has answered since" in page
-    assert "Withdrawn.</textarea>" in page
+    closing = close(client, requirement, version=version, note="Withdrawn.")
+    deciding = client.post(decide_url(user), rejection)
+    for response in (closing, deciding):
+        assert response.status_code == 409
+        said = unescape(words(response.content.decode()))
+        assert "The partner has answered since" in said
+        assert "Read the answer" in said
+    assert "Withdrawn.</textarea>" in closing.content.decode()
     assert not RequirementClosure.objects.exists()
+    assert not StatusChange.objects.exists()
+    assert client.post(decide_url(user), decision(user)).status_code == 302
+    user.refresh_from_db()
+    assert user.status == Status.ACTIVE
 
 
 def test_anothers_requirement_is_not_found(client: Client, user: User) -> None:
