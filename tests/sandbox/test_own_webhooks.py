@@ -1,5 +1,6 @@
 """Webhooks that a sandbox partner sets up by itself: contract, section 11."""
 
+import itertools
 import socket
 import time
 import uuid
@@ -183,24 +184,25 @@ def test_a_key_has_no_effect_on_the_list_a_removal_and_a_test(
     assert not IdempotencyRecord.objects.exists()
 
 
-@pytest.mark.parametrize("name", ["add", "remove", "/test", "/rotate-secret"])
-def test_a_signature_is_accepted_once(sandbox: PartnerClient, loopback: None, receiver: Receiver, name: str) -> None:
-    webhook, timestamp = add(sandbox, receiver.url), now()
+def do(client: PartnerClient, name: str, webhook: dict[str, Any], url: str, **options: Any) -> Response:
+    """Send what a partner does to a webhook; `add` adds another one."""
+    if name == "remove":
+        return client.send("DELETE", item(webhook), **options)
+    path, body = (WEBHOOKS, {"url": url}) if name == "add" else (item(webhook, name), {})
+    return client.post(path, body, **options)
 
-    def send(key: str | None = None) -> Response:
-        if name == "remove":
-            return sandbox.send("DELETE", item(webhook), timestamp=timestamp, key=key)
-        path, body = (WEBHOOKS, {"url": receiver.url}) if name == "add" else (item(webhook, name), {})
-        return sandbox.post(path, body, timestamp=timestamp, key=key)
 
-    assert send().status in {200, 201}
-    left = (WebhookEndpoint.objects.count(), WebhookSecret.objects.count(), len(receiver.requests))
-    assert assert_error(send(), 401)["message"] == idempotency.ALREADY_RECEIVED
-    assert (WebhookEndpoint.objects.count(), WebhookSecret.objects.count(), len(receiver.requests)) == left
-    if name in {"remove", "/test"}:
-        # With a key too, though it has no effect.
+def test_a_signature_is_accepted_once(sandbox: PartnerClient, loopback: None, receiver: Receiver) -> None:
+    # With a key too where that has no effect.
+    for name, key in (*(("add", None), ("/rotate-secret", None)), *itertools.product(("/test", "remove"), (None, KEY))):
         webhook, timestamp = add(sandbox, receiver.url), now()
-        assert [send(KEY).status for _ in range(2)] == [200, 401]
+        assert do(sandbox, name, webhook, receiver.url, timestamp=timestamp, key=key).status in {200, 201}, name
+        left = (WebhookEndpoint.objects.count(), WebhookSecret.objects.count(), len(receiver.requests))
+        again = do(sandbox, name, webhook, receiver.url, timestamp=timestamp, key=key)
+        assert assert_error(again, 401)["message"] == idempotency.ALREADY_RECEIVED, name
+        assert (WebhookEndpoint.objects.count(), WebhookSecret.objects.count(), len(receiver.requests)) == left, name
+        for endpoint in WebhookEndpoint.objects.filter(removed_at=None):
+            endpoints.remove(endpoint)
 
 
 def test_a_test_is_signed_by_the_secret_that_was_shown(
@@ -317,16 +319,16 @@ def test_a_partner_s_slow_request_holds_up_no_other_partner(
         assert sandbox.post(item(webhook, "/test"), {}).json()["status"] == 204
 
 
-@pytest.mark.parametrize("name", ["", "/test"])
 def test_few_requests_that_may_take_seconds_run_at_once(
-    sandbox: PartnerClient, any_host: None, monkeypatch: pytest.MonkeyPatch, name: str
+    sandbox: PartnerClient, any_host: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     webhook = add(sandbox)
     monkeypatch.setattr(self_service, "WAIT_SECONDS", 0.01)
-    with views.slow_slot(-1), views.slow_slot(-2):
-        response = sandbox.post(item(webhook, name), {}) if name else sandbox.post(WEBHOOKS, {"url": URL})
-    assert_error(response, 503)
-    assert response.header("Retry-After")
+    for name in ("add", "/test"):
+        with views.slow_slot(-1), views.slow_slot(-2):
+            response = do(sandbox, name, webhook, URL)
+        assert_error(response, 503)
+        assert response.header("Retry-After")
     assert (WebhookEndpoint.objects.count(), WebhookDelivery.objects.count()) == (1, 0)
     # Free again.
     add(sandbox)
@@ -383,22 +385,16 @@ def test_no_secret_is_stored_or_logged(
     assert not IdempotencyRecord.objects.exists()
 
 
-@pytest.mark.parametrize("name", ["add", "/test", "remove"])
 def test_a_slow_request_is_done_once_after_its_wait(
-    sandbox: PartnerClient, loopback: None, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, name: str
+    sandbox: PartnerClient, loopback: None, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     webhook = add(sandbox, receiver.url)
     waits: list[float] = []
     monkeypatch.setattr(views, "time", Mock(wraps=time, sleep=waits.append))
-    headers = {"X-Sandbox-Fault": "slow"}
-    if name == "remove":
-        response = sandbox.send("DELETE", item(webhook), headers=headers, key=KEY)
-    elif name == "add":
-        response = sandbox.post(WEBHOOKS, {"url": receiver.url}, headers=headers)
-    else:
-        response = sandbox.post(item(webhook, name), {}, headers=headers, key=KEY)
-    assert response.status in {200, 201}
-    assert waits == [5.0]
+    for name, key in {"add": None, "/test": KEY, "remove": KEY}.items():
+        response = do(sandbox, name, webhook, receiver.url, headers={"X-Sandbox-Fault": "slow"}, key=key)
+        assert response.status in {200, 201}, name
+    assert waits == [5.0] * 3
 
 
 # Simultaneous requests: committed rows, and a connection each
