@@ -276,40 +276,31 @@ def test_some_wrong_codes_close_an_account_from_any_address(limited: Callable[[s
     assert where_to(client) == "/admin/login/"
 
 
-def test_a_failed_login_is_a_line_in_the_log_without_what_was_typed(
+def test_failed_logins_are_lines_without_what_was_typed_a_lock_out_one_a_minute(
     caplog: pytest.LogCaptureFixture, limited: Callable[[str, int], None]
 ) -> None:
     limited("login_failed", 1)
     staff = enrolled()
+    log_in(staff, password="wrong", client=client_at("198.51.100.1"))
+    with connection.cursor() as cursor:
+        # Where every process sees it: of account and address together, and of each of them alone.
+        cursor.execute("SELECT count(*) FROM staff_cache WHERE cache_key LIKE '%%login_failed%%'")
+        assert cursor.fetchone()[0] == 3
     for _attempt in range(2):
-        log_in(staff, password="wrong")
+        log_in(staff, password="wrong", client=client_at("198.51.100.1"))
     log_in(Staff(username="a password typed for a name"), password="wrong")
     log_in(staff, client=client_at("203.0.113.1"))[0].post(CODE, {"code": "000000"})
     lines: list[Any] = [record.msg for record in caplog.records if record.name == "staff.login"]
-    expected = [("password", staff.pk), ("limit", staff.pk), ("password", None), ("code", staff.pk)]
+    expected = [("password", staff.pk), *[("limit", staff.pk)] * 2, ("password", None), ("code", staff.pk)]
     assert [(line["cause"], line["staff"]) for line in lines] == expected
     assert not {"wrong", "000000", "a password typed for a name"} & set(map(str, lines[0].values()))
     assert "typed for a name" not in caplog.text
-
-
-def test_who_is_locked_out_adds_one_line_a_minute_to_the_audit_log(limited: Callable[[str, int], None]) -> None:
-    limited("login_failed", 1)
-    staff = enrolled()
-    for _attempt in range(3):
-        log_in(staff, password="wrong", client=client_at("198.51.100.1"))
-    lines = AuditEntry.objects.filter(object=staff.username, action__startswith="signIn.").order_by("id")
-    assert [(line.action, line.actor, line.detail["address"]) for line in lines] == [
+    audited = AuditEntry.objects.filter(object=staff.username, action__startswith="signIn.").order_by("id")
+    assert [(line.action, line.actor, line.detail["address"]) for line in audited] == [
         ("signIn.refusedPassword", staff.username, "198.51.100.1"),
         ("signIn.lockedOut", staff.username, "198.51.100.1"),
+        ("signIn.refusedCode", staff.username, "203.0.113.1"),
     ]
-
-
-def test_failed_logins_are_counted_where_every_process_sees_them() -> None:
-    log_in(enrolled(), password="wrong")
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM staff_cache WHERE cache_key LIKE '%%login_failed%%'")
-        # One counts account and address together, and one each of them alone.
-        assert cursor.fetchone()[0] == 3
 
 
 NOT_THERE = (
@@ -335,25 +326,19 @@ def test_the_admins_own_ways_in_and_out_lead_here() -> None:
 
 
 def test_a_password_for_one_time_lets_nobody_further_than_to_choose_another() -> None:
-    client, _ = log_in(person(password_is_one_time=True))
-    for path in (INSIDE, "/admin/", FACTORS, f"{FACTORS}app/"):
-        assert where_to(client, path) == CHOOSE_PASSWORD
-    new = "one of my own choice"
-    response = client.post(CHOOSE_PASSWORD, {"oldpassword": PASSWORD, "password1": new, "password2": new})
-    assert response.status_code == 302
-    assert where_to(client) == FACTORS
-
-
-def test_a_new_password_is_another_and_keeps_the_rules() -> None:
     staff = person(password_is_one_time=True)
     client, _ = log_in(staff)
-    response = client.post(CHOOSE_PASSWORD, {"oldpassword": PASSWORD, "password1": PASSWORD, "password2": PASSWORD})
-    assert response.status_code == 200
-    staff.refresh_from_db()
-    assert staff.password_is_one_time
+    for path in (INSIDE, "/admin/", FACTORS, f"{FACTORS}app/"):
+        assert where_to(client, path) == CHOOSE_PASSWORD
+    # Another one, which keeps the rules.
     for new in (PASSWORD, "short", "123456789012345", "password1234"):
         with pytest.raises(ValidationError):
             AccountAdapter().clean_password(new, user=staff)
+    for new, status in {PASSWORD: 200, "one of my own choice": 302}.items():
+        assert where_to(client) == CHOOSE_PASSWORD
+        response = client.post(CHOOSE_PASSWORD, {"oldpassword": PASSWORD, "password1": new, "password2": new})
+        assert response.status_code == status
+    assert where_to(client) == FACTORS
 
 
 # A lost second factor
