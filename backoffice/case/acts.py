@@ -23,7 +23,7 @@ from backoffice.lists.pages import QUEUE, url_for
 from core.refusals import RefusedError
 from users import claims, requirements
 from users.decisions import compliance, proposals
-from users.models import AccessKind, Page, Proposal, Status, StatusChange, User
+from users.models import AccessKind, OpenedPage, Proposal, Status, StatusChange, User
 
 # How fresh the second factor of the second person is.
 APPROVAL_FRESH_SECONDS = 10 * 60
@@ -44,7 +44,7 @@ def case_page(
     with transaction.atomic():
         # Locked until it is recorded: the page shows every change that is older (AccessRecord.last_opening).
         user = get_object_or_404(users, pk=user_id)
-        record_access(request, AccessKind.OPENED, user=user, detail=Page.CASE)
+        record_access(request, AccessKind.OPENED, user=user, detail=OpenedPage.CASE)
     context = case_context(request, user, refusal=refusal, **sent)
     return render(request, "backoffice/case/page.html", context, status=status)
 

@@ -31,7 +31,7 @@ from users.decisions import compliance
 from users.file import entries
 from users.file.kinds import KINDS, Kind
 from users.file.serializers import DateField, NoteField
-from users.models import AccessKind, AccessRecord, FileEntry, FileKind, Page, User
+from users.models import AccessKind, AccessRecord, FileEntry, FileKind, OpenedPage, User
 from users.profile import field_rules
 from users.profile.labels import display_value
 
@@ -256,7 +256,7 @@ def file_page(request: HttpRequest, user_id: UUID, **_kind: str) -> HttpResponse
     """Show the entries of a kind, with the form of another; opening it is in the access log."""
     act = Act(request, staff_of(request), user_or_404(user_id))
     act.form = EntryForm(**_add_options(act))
-    record_access(request, AccessKind.OPENED, user=act.row, detail=Page.FILE)
+    record_access(request, AccessKind.OPENED, user=act.row, detail=OpenedPage.FILE)
     return _page(act)
 
 

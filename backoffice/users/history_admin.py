@@ -21,7 +21,7 @@ from backoffice.users.filters import ModeFilter, ReasonFilter, mode_of, users_fo
 from staff.models import Staff
 from users.decisions.decision_basis import FieldChange, differences
 from users.decisions.reasons import label_of, move_of, note_of, people_of
-from users.models import AccessKind, AccessRecord, Page, Proposal, Status, StatusChange, UserEvent
+from users.models import AccessKind, AccessRecord, OpenedPage, Proposal, Status, StatusChange, UserEvent
 from users.models.columns import IDENTITY_PERMISSION, PROFILE_COLUMNS
 from users.search import find_exactly
 
@@ -144,7 +144,7 @@ class UserEventAdmin(UserRowAdmin):
     def render_change_form(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Django's page; opening it is recorded in the access log."""
         self.prepare_rows(request, [kwargs["obj"]])
-        record_access(request, AccessKind.OPENED, user=kwargs["obj"].pgh_obj, detail=Page.HISTORY)
+        record_access(request, AccessKind.OPENED, user=kwargs["obj"].pgh_obj, detail=OpenedPage.HISTORY)
         return super().render_change_form(request, *args, **kwargs)
 
     @admin.display(description=_("user"))

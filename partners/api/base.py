@@ -26,7 +26,7 @@ from core.formats import is_uuid
 from core.request_context import request_context
 from partners.api import idempotency
 from partners.api.errors import ApiError, MethodNotAllowedError, NotFoundError, invalid_parameter
-from partners.api.idempotency import Claim, KeyUse
+from partners.api.idempotency import KeyClaim, KeyUse
 from partners.api.lists import LimitPagination
 from partners.api.request import JsonParser, PartnerRequest
 from partners.api.response import JsonResponse, encode
@@ -171,7 +171,7 @@ class PartnerAPIView(APIView):
 
     # --- Writes ---
 
-    def once(self) -> AbstractContextManager[Claim]:
+    def once(self) -> AbstractContextManager[KeyClaim]:
         """The transaction of a write, which takes effect at most once."""
         return idempotency.once(
             self.request, key_use=self.idempotency_key_use, refuse_signature_reuse=self.refuse_signature_reuse

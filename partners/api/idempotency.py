@@ -78,7 +78,7 @@ class KeyUse(Enum):
     REFUSED = auto()
 
 
-class Claim:
+class KeyClaim:
     """A write's claim to its Idempotency-Key, or to its signature. response: what the view returns after the block."""
 
     response: JsonResponse
@@ -142,7 +142,7 @@ class Claim:
 
 
 @contextmanager
-def once(request: PartnerRequest, *, key_use: KeyUse, refuse_signature_reuse: bool) -> Iterator[Claim]:
+def once(request: PartnerRequest, *, key_use: KeyUse, refuse_signature_reuse: bool) -> Iterator[KeyClaim]:
     """Have a write take effect at most once, in one transaction with the record of it.
 
     In the block, the view writes and calls `respond` if the claim `is_new`; any exception rolls back. Errors that it
@@ -153,7 +153,7 @@ def once(request: PartnerRequest, *, key_use: KeyUse, refuse_signature_reuse: bo
     if key is not None and not is_uuid(key):
         raise invalid_parameter(HEADER, NOT_A_UUID)
     with transaction.atomic():
-        claim = Claim(request, key and key.lower(), refuse_signature_reuse=refuse_signature_reuse)
+        claim = KeyClaim(request, key and key.lower(), refuse_signature_reuse=refuse_signature_reuse)
         try:
             yield claim
         except APIException:

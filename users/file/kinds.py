@@ -56,7 +56,7 @@ IDENTITY_VERIFICATION = Kind(
         "information": _("Information"),
         "reference": _("Reference"),
     },
-    choices={"method": fields.Method, "documentType": fields.DocumentType, "information": fields.Information},
+    choices={"method": fields.Method, "documentType": fields.IdentityDocument, "information": fields.Information},
     due="expiresOn",
     secret={"documentNumber", "reference"},
     icon="badge",
@@ -75,7 +75,7 @@ SCREENING = Kind(
         "resolution": _("Resolution"),
         "note": _("Note"),
     },
-    choices={"result": fields.Result, "resolution": fields.Resolution},
+    choices={"result": fields.ScreeningResult, "resolution": fields.Resolution},
     hints={"reference": _("Of the entry in the list; needed for a possible match.")},
     # A match is of one reference of one list; neither has a line break.
     topic=lambda values: f"{values['list']}\n{values.get('reference', '')}",

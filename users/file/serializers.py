@@ -78,7 +78,7 @@ class Method(TextChoices):
     RELIANCE = "reliance", _("Reliance on another entity")
 
 
-class DocumentType(TextChoices):
+class IdentityDocument(TextChoices):
     """A document with a photograph."""
 
     PASSPORT = "passport", _("Passport")
@@ -106,7 +106,7 @@ class _Method(EntrySerializer):
 
 
 class _PhotoDocument(_Method):
-    documentType = ChoiceField(DocumentType)
+    documentType = ChoiceField(IdentityDocument)
     documentNumber = TextField(max_length=50)
     issuingCountry = RuleField(field_rules.country)
     # The empty text means none.
@@ -181,7 +181,7 @@ class Verification(EntrySerializer):
 # What compliance records
 
 
-class Result(TextChoices):
+class ScreeningResult(TextChoices):
     """What the other system found."""
 
     CLEAR = "clear", _("Clear")
@@ -217,11 +217,11 @@ class Screening(EntrySerializer):
 
     list = TextField(max_length=100)
     listDate = DateField(is_past=True)
-    result = ChoiceField(Result)
+    result = ChoiceField(ScreeningResult)
     reference = TextField(max_length=100, required=False)
 
     def check(self, values: dict[str, Any], errors: Errors, *, born: date, ended: Mapping[str, Any]) -> None:
-        if values.get("result") == Result.POSSIBLE_MATCH and not {"reference"} & {*values, *errors}:
+        if values.get("result") == ScreeningResult.POSSIBLE_MATCH and not {"reference"} & {*values, *errors}:
             errors["reference"] = [ErrorDetail("This field is required.", "required")]
 
 

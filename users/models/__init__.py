@@ -1,7 +1,7 @@
 """Users, and the decisions, claims and access records of staff."""
 
 from users.models.approvals import ApprovalRule, Condition, Proposal, ProposalState
-from users.models.case import AccessKind, AccessRecord, CaseNote, Claim, Page
+from users.models.case import AccessKind, AccessRecord, CaseNote, Claim, OpenedPage
 from users.models.file_entries import FileEntry, FileKind, IdentityRule
 from users.models.requirements import (
     Requirement,

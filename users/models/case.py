@@ -52,7 +52,7 @@ class AccessKind(models.TextChoices):
     REVEALED = "revealed", _("Number shown")
 
 
-class Page(models.TextChoices):
+class OpenedPage(models.TextChoices):
     """The detail of an opening: the page that showed the user. The case alone has risk flags."""
 
     CASE = "", ""
@@ -61,7 +61,7 @@ class Page(models.TextChoices):
 
 
 # Details that are recorded in English, in whatever language the person reads.
-_DETAILS = {**dict(Page.choices), "Evidence pack": _("Evidence pack"), "Person's copy": _("Person's copy")}
+_DETAILS = {**dict(OpenedPage.choices), "Evidence pack": _("Evidence pack"), "Person's copy": _("Person's copy")}
 
 
 def detail_in_words(detail: str) -> str:
@@ -102,7 +102,7 @@ class AccessRecord(Record):
     def last_opening(user: User, *, by: Staff, since: datetime) -> datetime | None:
         """When this person last opened a page with the user's risk flags; None where that was not since then."""
         opened = AccessRecord.objects.filter(user=user, staff=by, kind=AccessKind.OPENED, created_at__gte=since)
-        row = opened.filter(detail=Page.CASE).order_by("-id").values_list("created_at").first()
+        row = opened.filter(detail=OpenedPage.CASE).order_by("-id").values_list("created_at").first()
         return row[0] if row else None
 
     @property

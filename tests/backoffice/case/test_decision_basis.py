@@ -14,7 +14,7 @@ from tests.support.client import PartnerClient, Transport
 from tests.support.commands import run
 from tests.support.staff import client_as, client_of
 from tests.users.deciding import decide_url, decision, page_of, shown_version
-from users.models import Page, Status, StatusChange, User
+from users.models import OpenedPage, Status, StatusChange, User
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_a_decision_keeps_the_earlier_rejection_and_the_changes_that_the_case_be
 
 
 def test_it_says_how_long_the_case_was_open(user: User, reviewer: Staff) -> None:
-    opened_at = factories.AccessRecordFactory.create(user=user, staff=reviewer, detail=Page.CASE).created_at
+    opened_at = factories.AccessRecordFactory.create(user=user, staff=reviewer, detail=OpenedPage.CASE).created_at
     decided_at = factories.StatusChangeFactory.create(user=user, by=reviewer).created_at
     open_for = (decided_at - opened_at).total_seconds()
     # The decision's own statements come in between.
@@ -106,7 +106,7 @@ def test_a_decision_by_command_keeps_what_the_page_would_have_shown(user: User, 
 
 def test_the_evidence_pack_has_what_each_decision_was_based_on(user: User, reviewer: Staff) -> None:
     User.objects.filter(pk=user.pk).update(last_name="Lovelace")
-    factories.AccessRecordFactory.create(user=user, staff=reviewer, detail=Page.CASE)
+    factories.AccessRecordFactory.create(user=user, staff=reviewer, detail=OpenedPage.CASE)
     factories.StatusChangeFactory.create(user=user, by=reviewer)
     [approval] = decided_on(user)
     told: dict[str, Any] = {"what": "decision", "by": reviewer.username, "from": "pendingCompliance", "to": "active"}
