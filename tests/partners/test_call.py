@@ -85,20 +85,20 @@ def test_an_answer_that_is_an_error_is_an_answer(credentials: tuple[str, ...]) -
     assert json.loads(end.output)["body"]["error"] == "not_found"
 
 
-@pytest.mark.parametrize("external_id", ["a b", "né", "50%", "q?x", "a#b", "a+b&c=d", "%41"])
-def test_a_path_may_be_typed_percent_encoded_and_as_it_is(credentials: tuple[str, ...], external_id: str) -> None:
-    body = json.dumps(user_body(externalId=external_id))
-    created = outcome("call", "POST", "/v1/users", "--data", body, *credentials)
-    assert created["status"] == 201
-    # A question mark would begin the query, and an escape is one.
-    as_it_is = [] if external_id in {"q?x", "%41"} else [f"/v1/users/{external_id}"]
-    for target in (created["headers"]["Location"], *as_it_is):
-        assert outcome("call", "GET", target, *credentials)["body"].get("externalId") == external_id
+def test_a_path_may_be_typed_percent_encoded_and_as_it_is(credentials: tuple[str, ...]) -> None:
+    for external_id in ("a b", "né", "50%", "q?x", "a#b", "a+b&c=d", "%41"):
+        body = json.dumps(user_body(externalId=external_id))
+        created = outcome("call", "POST", "/v1/users", "--data", body, *credentials)
+        assert created["status"] == 201, external_id
+        # A question mark would begin the query, and an escape is one.
+        as_it_is = [] if external_id in {"q?x", "%41"} else [f"/v1/users/{external_id}"]
+        for target in (created["headers"]["Location"], *as_it_is):
+            assert outcome("call", "GET", target, *credentials)["body"].get("externalId") == external_id
 
 
-@pytest.mark.parametrize("query", ["", "?", "?limit=1", "?x=a b&x=é&&y", "?x=%20+%zz", "?a/b=?c"])
-def test_every_query_is_signed_as_it_is_sent(credentials: tuple[str, ...], query: str) -> None:
-    assert outcome("call", "GET", f"/v1/ping{query}", *credentials)["status"] == 200
+def test_every_query_is_signed_as_it_is_sent(credentials: tuple[str, ...]) -> None:
+    for query in ("", "?", "?limit=1", "?x=a b&x=é&&y", "?x=%20+%zz", "?a/b=?c"):
+        assert outcome("call", "GET", f"/v1/ping{query}", *credentials)["status"] == 200, query
 
 
 def test_a_call_under_an_idempotency_key_is_replayed(credentials: tuple[str, ...]) -> None:

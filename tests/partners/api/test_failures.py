@@ -1,6 +1,7 @@
 """Responses to internal failures: contract, section 1."""
 
 from collections.abc import Callable
+from itertools import product
 from unittest.mock import Mock
 from uuid import uuid4
 
@@ -54,40 +55,31 @@ def test_an_exception_is_an_internal_error_without_details(
     assert "King St" not in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("method", "target"),
-    [("GET", "/v1/ping"), ("GET", "/v1/users/ada"), ("POST", "/v1/users"), ("PATCH", "/v1/users/ada")],
+UNAVAILABLE = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    # As psycopg's cursors raise it where libpq lost the server amid a response.
+    psycopg.DatabaseError,
+    psycopg.errors.QueryCanceled,
+    psycopg.errors.LockNotAvailable,
 )
-@pytest.mark.parametrize(
-    "failure",
-    [
-        psycopg.OperationalError,
-        psycopg.InterfaceError,
-        # As psycopg's cursors raise it where libpq lost the server amid a response.
-        psycopg.DatabaseError,
-        psycopg.errors.QueryCanceled,
-        psycopg.errors.LockNotAvailable,
-    ],
-)
-def test_without_the_database_the_service_is_unavailable(
-    api: PartnerClient,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    method: str,
-    target: str,
-    failure: type[Exception],
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise failure("connection to 10.0.0.1 refused: SELECT secret")
+TARGETS = (("GET", "/v1/ping"), ("GET", "/v1/users/ada"), ("POST", "/v1/users"), ("PATCH", "/v1/users/ada"))
 
-    with monkeypatch.context() as broken:
-        broken.setattr(psycopg.Cursor, "execute", fail)
-        broken.setattr(Pipeline, "run", fail)
-        response = api.send(method, target, {} if method != "GET" else None)
-    assert assert_error(response, 503)["error"] == "internal_error"
-    assert int(response.header("Retry-After") or 0) >= 1
-    assert b"10.0.0.1" not in response.body
-    assert "10.0.0.1" not in caplog.text
+
+def test_without_the_database_the_service_is_unavailable(
+    api: PartnerClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, subtests: pytest.Subtests
+) -> None:
+    for failure, (method, target) in product(UNAVAILABLE, TARGETS):
+        failing = Mock(side_effect=failure("connection to 10.0.0.1 refused: SELECT secret"))
+        with subtests.test(f"{failure.__name__} {method} {target}"):
+            with monkeypatch.context() as broken:
+                broken.setattr(psycopg.Cursor, "execute", failing)
+                broken.setattr(Pipeline, "run", failing)
+                response = api.send(method, target, {} if method != "GET" else None)
+            assert assert_error(response, 503)["error"] == "internal_error"
+            assert int(response.header("Retry-After") or 0) >= 1
+            assert b"10.0.0.1" not in response.body
+            assert "10.0.0.1" not in caplog.text
 
 
 def test_a_broken_effect_leaves_nothing_behind(api: PartnerClient, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,12 +131,10 @@ def test_an_error_that_postgresql_names_is_not_taken_for_a_lost_connection(
     assert_error(api.get("/v1/ping"), 500)
 
 
-@pytest.mark.parametrize(
-    "target", ["/v1/ping", "/v1/users/ada", "/v1/users/ada/transactions", "/v1/users/ada/documents"]
-)
 @pytest.mark.parametrize("secret", [None, "another"], ids=["signed", "not signed"])
-def test_a_query_that_is_not_utf_8_is_a_bad_request(api: PartnerClient, target: str, secret: str | None) -> None:
-    assert_error(api.get(f"{target}?cursor=%FF", secret=secret), 400)
+def test_a_query_that_is_not_utf_8_is_a_bad_request(api: PartnerClient, secret: str | None) -> None:
+    for target in ("/v1/ping", "/v1/users/ada", "/v1/users/ada/transactions", "/v1/users/ada/documents"):
+        assert_error(api.get(f"{target}?cursor=%FF", secret=secret), 400)
 
 
 # Failures after the commit are logged and do not change a success into an error

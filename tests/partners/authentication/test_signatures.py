@@ -65,75 +65,63 @@ def test_the_first_published_vectors_are_the_worked_examples() -> None:
     assert (count, published, SECRET) == (4, WORKED["vectors"], WORKED["secret"])
 
 
-@pytest.mark.parametrize(
-    ("sent", "canonical"),
-    [
-        ("/v1/ping", "/v1/ping"),
-        ("/v1/users/a%2Fb", "/v1/users/a/b"),
-        ("/v1/users/caf%c3%a9", "/v1/users/caf%C3%A9"),
-        ("/v1/users/%61", "/v1/users/a"),
-        ("/v1/users/a+b", "/v1/users/a%2Bb"),
-        ("/v1/users/100%", "/v1/users/100%25"),
-        ("/v1/users/%zz%4", "/v1/users/%25zz%254"),
-        ("/v1/users/~!*'()", "/v1/users/~%21%2A%27%28%29"),
-        ("/v1/users/a;b=c@d:e", "/v1/users/a%3Bb%3Dc%40d%3Ae"),
-    ],
-)
-def test_a_path_has_one_canonical_form(sent: str, canonical: str) -> None:
-    assert signatures.canonical_path(unquote_to_bytes(sent)) == canonical
+PATHS = {
+    "/v1/ping": "/v1/ping",
+    "/v1/users/a%2Fb": "/v1/users/a/b",
+    "/v1/users/caf%c3%a9": "/v1/users/caf%C3%A9",
+    "/v1/users/%61": "/v1/users/a",
+    "/v1/users/a+b": "/v1/users/a%2Bb",
+    "/v1/users/100%": "/v1/users/100%25",
+    "/v1/users/%zz%4": "/v1/users/%25zz%254",
+    "/v1/users/~!*'()": "/v1/users/~%21%2A%27%28%29",
+    "/v1/users/a;b=c@d:e": "/v1/users/a%3Bb%3Dc%40d%3Ae",
+}
 
 
-@pytest.mark.parametrize(
-    ("sent", "canonical"),
-    [
-        ("", ""),
-        ("&&", ""),
-        ("a", "a="),
-        ("a=", "a="),
-        ("=a", "=a"),
-        ("=", "="),
-        ("a=b=c", "a=b%3Dc"),
-        ("a=1&&b=2&", "a=1&b=2"),
-        ("b=1&a=2", "a=2&b=1"),
-        ("a=2&a=1&a=10", "a=1&a=10&a=2"),
-        ("a=1&a=1", "a=1&a=1"),
-        ("a+b=c+d", "a%20b=c%20d"),
-        ("a%2Bb=1", "a%2Bb=1"),
-        ("a=/x", "a=%2Fx"),
-        ("a=%zz&b=%", "a=%25zz&b=%25"),
-        # By encoded name, not by decoded name and not by the joined text.
-        ("a=1&%C3%A9=2", "%C3%A9=2&a=1"),
-        ("a-=1&a=1", "a=1&a-=1"),
-        ("B=1&a=2&A=3", "A=3&B=1&a=2"),
-    ],
-)
-def test_a_query_has_one_canonical_form(sent: str, canonical: str) -> None:
-    assert signatures.canonical_query(sent.encode()) == canonical
+def test_a_path_has_one_canonical_form() -> None:
+    assert {sent: signatures.canonical_path(unquote_to_bytes(sent)) for sent in PATHS} == PATHS
+
+
+QUERIES = {
+    "": "",
+    "&&": "",
+    "a": "a=",
+    "a=": "a=",
+    "=a": "=a",
+    "=": "=",
+    "a=b=c": "a=b%3Dc",
+    "a=1&&b=2&": "a=1&b=2",
+    "b=1&a=2": "a=2&b=1",
+    "a=2&a=1&a=10": "a=1&a=10&a=2",
+    "a=1&a=1": "a=1&a=1",
+    "a+b=c+d": "a%20b=c%20d",
+    "a%2Bb=1": "a%2Bb=1",
+    "a=/x": "a=%2Fx",
+    "a=%zz&b=%": "a=%25zz&b=%25",
+    # By encoded name, not by decoded name and not by the joined text.
+    "a=1&%C3%A9=2": "%C3%A9=2&a=1",
+    "a-=1&a=1": "a=1&a-=1",
+    "B=1&a=2&A=3": "A=3&B=1&a=2",
+}
+
+
+def test_a_query_has_one_canonical_form() -> None:
+    assert {sent: signatures.canonical_query(sent.encode()) for sent in QUERIES} == QUERIES
 
 
 @given(chances, st.text())
 def test_every_encoding_of_a_path_has_the_same_canonical_form(chance: random.Random, text: str) -> None:
     sent = encode(chance, text.encode(), NEVER_ENCODED + b"/")
-    assert signatures.canonical_path(unquote_to_bytes(sent)) == quote_from_bytes(text.encode(), safe="/")
-
-
-@given(st.text())
-def test_a_canonical_path_is_its_own_canonical_form(text: str) -> None:
-    canonical = signatures.canonical_path(text.encode())
+    canonical = signatures.canonical_path(unquote_to_bytes(sent))
+    assert canonical == quote_from_bytes(text.encode(), safe="/")
     assert signatures.canonical_path(unquote_to_bytes(canonical)) == canonical
     assert re.fullmatch(r"(?:[A-Za-z0-9\-._~/]|%[0-9A-F]{2})*", canonical)
 
 
 @given(chances, pairs)
 def test_order_and_encoding_of_a_query_do_not_matter(chance: random.Random, sent: list[tuple[str, str]]) -> None:
-    one = encode_query(chance, sent)
-    other = encode_query(chance, chance.sample(sent, len(sent)))
-    assert signatures.canonical_query(one) == signatures.canonical_query(other)
-
-
-@given(chances, pairs)
-def test_a_canonical_query_is_its_own_canonical_form(chance: random.Random, sent: list[tuple[str, str]]) -> None:
     canonical = signatures.canonical_query(encode_query(chance, sent))
+    assert signatures.canonical_query(encode_query(chance, chance.sample(sent, len(sent)))) == canonical
     assert signatures.canonical_query(canonical.encode()) == canonical
     assert re.fullmatch(r"(?:[A-Za-z0-9\-._~=&]|%[0-9A-F]{2})*", canonical)
     assert sorted(signatures.query_pairs(canonical.encode())) == sorted(sent)
@@ -151,20 +139,17 @@ def test_a_query_that_is_not_utf8_has_no_canonical_form(part: bytes, query: byte
         signatures.canonical_query(query % quote_from_bytes(part, safe="").encode())
 
 
-@given(st.text(), pairs, st.binary())
-def test_a_canonical_request_is_six_lines(path: str, sent: list[tuple[str, str]], body: bytes) -> None:
-    query = "&".join(f"{quote_from_bytes(n.encode())}={quote_from_bytes(v.encode())}" for n, v in sent)
-    canonical = signatures.canonical_request("GET", path.encode(), query.encode(), "when", "key", body)
+@given(st.text(), st.text(), st.binary())
+def test_a_canonical_request_is_six_lines(path: str, value: str, body: bytes) -> None:
+    query = f"a={quote_from_bytes(value.encode())}".encode()
+    canonical = signatures.canonical_request("GET", path.encode(), query, "when", "key", body)
     assert [line for i, line in enumerate(canonical.split("\n")) if i in {0, 3, 4}] == ["GET", "when", "key"]
     assert len(canonical.split("\n")) == 6
 
 
-@pytest.mark.parametrize(
-    "signature",
-    ["", "00", "0" * 63, "0" * 65, "g" * 64, "0x" + "0" * 62, "0" * 32 + " " + "0" * 32, "٠" * 64, "0" * 64],
-)
-def test_a_wrong_signature_is_refused(signature: str) -> None:
-    assert not signatures.verify("secret", "canonical", signature)
+def test_a_wrong_signature_is_refused() -> None:
+    wrong = ("", "00", "0" * 63, "0" * 65, "g" * 64, "0x" + "0" * 62, "0" * 32 + " " + "0" * 32, "٠" * 64, "0" * 64)
+    assert [signature for signature in wrong if signatures.verify("secret", "canonical", signature)] == []
 
 
 @given(st.text(min_size=1), st.text(), chances)
@@ -175,51 +160,51 @@ def test_a_signature_is_accepted_in_any_letter_case(secret: str, canonical: str,
     assert not signatures.verify(secret + "x", canonical, mixed)
 
 
-@pytest.mark.parametrize(
-    ("text", "instant"),
-    [
-        ("2026-01-15T10:30:00Z", "2026-01-15T10:30:00"),
-        ("2026-01-15t10:30:00z", "2026-01-15T10:30:00"),
-        ("2026-01-15T10:30:00+00:00", "2026-01-15T10:30:00"),
-        ("2026-01-15T10:30:00-00:00", "2026-01-15T10:30:00"),
-        ("2026-01-15T10:30:00+01:00", "2026-01-15T09:30:00"),
-        ("2026-01-15T23:30:00-23:59", "2026-01-16T23:29:00"),
-        ("2026-01-15T00:30:00+05:30", "2026-01-14T19:00:00"),
-        ("2026-01-15T10:30:00.1Z", "2026-01-15T10:30:00.100000"),
-        ("2026-01-15T10:30:00.25Z", "2026-01-15T10:30:00.250000"),
-        ("2026-01-15T10:30:00.123456Z", "2026-01-15T10:30:00.123456"),
-        ("2026-01-15T10:30:00.123456789012345678901234567890Z", "2026-01-15T10:30:00.123456"),
-        ("2026-01-15T10:30:00.9999999+01:00", "2026-01-15T09:30:00.999999"),
-        ("2024-02-29T00:00:00Z", "2024-02-29T00:00:00"),
-        ("2016-12-31T23:59:60Z", "2017-01-01T00:00:00"),
-        ("2016-12-31T18:59:60.5-05:00", "2017-01-01T00:00:00.500000"),
-        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00"),
-    ],
-)
-def test_a_timestamp_names_an_instant(text: str, instant: str) -> None:
-    assert parse_timestamp(text) == datetime.fromisoformat(instant).replace(tzinfo=UTC)
+INSTANTS = {
+    "2026-01-15T10:30:00Z": "2026-01-15T10:30:00",
+    "2026-01-15t10:30:00z": "2026-01-15T10:30:00",
+    "2026-01-15T10:30:00+00:00": "2026-01-15T10:30:00",
+    "2026-01-15T10:30:00-00:00": "2026-01-15T10:30:00",
+    "2026-01-15T10:30:00+01:00": "2026-01-15T09:30:00",
+    "2026-01-15T23:30:00-23:59": "2026-01-16T23:29:00",
+    "2026-01-15T00:30:00+05:30": "2026-01-14T19:00:00",
+    "2026-01-15T10:30:00.1Z": "2026-01-15T10:30:00.100000",
+    "2026-01-15T10:30:00.25Z": "2026-01-15T10:30:00.250000",
+    "2026-01-15T10:30:00.123456Z": "2026-01-15T10:30:00.123456",
+    "2026-01-15T10:30:00.123456789012345678901234567890Z": "2026-01-15T10:30:00.123456",
+    "2026-01-15T10:30:00.9999999+01:00": "2026-01-15T09:30:00.999999",
+    "2024-02-29T00:00:00Z": "2024-02-29T00:00:00",
+    "2016-12-31T23:59:60Z": "2017-01-01T00:00:00",
+    "2016-12-31T18:59:60.5-05:00": "2017-01-01T00:00:00.500000",
+    "0001-01-01T00:00:00Z": "0001-01-01T00:00:00",
+}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", "now", "1768473000", "2026-01-15", "2026-01-15T10:30Z", "2026-01-15T10Z", "2026-01-15T10:30:00"),
-        *("2026-01-15 10:30:00Z", "2026-01-15_10:30:00Z", "20260115T103000Z", "2026-W03-4T10:30:00Z"),
-        *("2026-015T10:30:00Z", "26-01-15T10:30:00Z", "+2026-01-15T10:30:00Z", "02026-01-15T10:30:00Z"),
-        *("2026-1-15T10:30:00Z", "2026-01-15T1:30:00Z", "2026-13-15T10:30:00Z", "2026-02-29T10:30:00Z"),
-        *("2026-00-15T10:30:00Z", "0000-01-15T10:30:00Z", "2026-01-15T24:00:00Z", "2026-01-15T10:60:00Z"),
-        *("2026-01-15T10:30:61Z", "2026-01-15T10:30:60Z", "2026-01-15T23:59:60Z", "2026-01-31T23:59:60+01:00"),
-        *("2026-01-15T10:30:00.Z", "2026-01-15T10:30:00,5Z", "2026-01-15T10:30:00+01", "2026-01-15T10:30:00+0100"),
-        *("2026-01-15T10:30:00+01:00:00", "2026-01-15T10:30:00+24:00", "2026-01-15T10:30:00+01:60"),
-        *("2026-01-15T10:30:00 Z", "2026-01-15T10:30:00UTC", "2026-01-15T10:30:00−01:00", " 2026-01-15T10:30:00Z"),
-        *("2026-01-15T10:30:00Z ", "2026-01-15T10:30:00Z\n", "2026-01-15T10:30:00Z,2026-01-15T10:30:00Z"),
-        *("٢٠٢٦-٠١-١٥T١٠:٣٠:٠٠Z", "２０２６-01-15T10:30:00Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:00-00:01"),
-        "9999-12-31T23:59:60Z",
-    ],
-)
-def test_other_forms_are_no_timestamp(text: str) -> None:
-    with pytest.raises(ValueError, match=r"not an|must be|out of range|[Ii]nvalid"):
-        parse_timestamp(text)
+def test_a_timestamp_names_an_instant() -> None:
+    found = {text: parse_timestamp(text) for text in INSTANTS}
+    assert found == {text: datetime.fromisoformat(one).replace(tzinfo=UTC) for text, one in INSTANTS.items()}
+
+
+NO_TIMESTAMPS = [
+    *("", "now", "1768473000", "2026-01-15", "2026-01-15T10:30Z", "2026-01-15T10Z", "2026-01-15T10:30:00"),
+    *("2026-01-15 10:30:00Z", "2026-01-15_10:30:00Z", "20260115T103000Z", "2026-W03-4T10:30:00Z"),
+    *("2026-015T10:30:00Z", "26-01-15T10:30:00Z", "+2026-01-15T10:30:00Z", "02026-01-15T10:30:00Z"),
+    *("2026-1-15T10:30:00Z", "2026-01-15T1:30:00Z", "2026-13-15T10:30:00Z", "2026-02-29T10:30:00Z"),
+    *("2026-00-15T10:30:00Z", "0000-01-15T10:30:00Z", "2026-01-15T24:00:00Z", "2026-01-15T10:60:00Z"),
+    *("2026-01-15T10:30:61Z", "2026-01-15T10:30:60Z", "2026-01-15T23:59:60Z", "2026-01-31T23:59:60+01:00"),
+    *("2026-01-15T10:30:00.Z", "2026-01-15T10:30:00,5Z", "2026-01-15T10:30:00+01", "2026-01-15T10:30:00+0100"),
+    *("2026-01-15T10:30:00+01:00:00", "2026-01-15T10:30:00+24:00", "2026-01-15T10:30:00+01:60"),
+    *("2026-01-15T10:30:00 Z", "2026-01-15T10:30:00UTC", "2026-01-15T10:30:00−01:00", " 2026-01-15T10:30:00Z"),
+    *("2026-01-15T10:30:00Z ", "2026-01-15T10:30:00Z\n", "2026-01-15T10:30:00Z,2026-01-15T10:30:00Z"),
+    *("٢٠٢٦-٠١-١٥T١٠:٣٠:٠٠Z", "２０２６-01-15T10:30:00Z", "0001-01-01T00:00:00+00:01", "9999-12-31T23:59:00-00:01"),
+    "9999-12-31T23:59:60Z",
+]
+
+
+def test_other_forms_are_no_timestamp(subtests: pytest.Subtests) -> None:
+    for text in NO_TIMESTAMPS:
+        with subtests.test(text), pytest.raises(ValueError, match=r"not an|must be|out of range|[Ii]nvalid"):
+            parse_timestamp(text)
 
 
 @given(st.text("0123456789", min_size=1, max_size=60))
