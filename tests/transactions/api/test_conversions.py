@@ -23,6 +23,7 @@ def days(count: int) -> list[datetime]:
 
 
 def test_a_list_is_shown_in_its_exact_form(api: PartnerClient, ada: User) -> None:
+    assert api.get(LIST).json() == {"externalId": "ada", "userId": str(ada.pk), "nextCursor": None, "items": []}
     moment = datetime(2026, 1, 15, 10, 30, 0, 123, tzinfo=UTC)
     (made,) = factories.add_conversions(ada, [moment])
     assert api.get(LIST).json() == {
@@ -40,16 +41,6 @@ def test_a_list_is_shown_in_its_exact_form(api: PartnerClient, ada: User) -> Non
             }
         ],
     }
-
-
-def test_a_user_without_conversions_has_an_empty_list(api: PartnerClient, ada: User) -> None:
-    assert api.get(LIST).json() == {"externalId": "ada", "userId": str(ada.pk), "nextCursor": None, "items": []}
-
-
-def test_the_newest_comes_first(api: PartnerClient, ada: User) -> None:
-    made = factories.add_conversions(ada, [days(5)[day] for day in (2, 4, 0, 3, 1)])
-    newest_first = sorted(made, key=lambda conversion: conversion.created_at, reverse=True)
-    assert ids(api.get(LIST)) == [conversion.conversion_id for conversion in newest_first]
 
 
 def test_a_list_holds_only_the_users_own_conversions(
@@ -97,8 +88,9 @@ def test_a_page_holds_at_most_the_limit(api: PartnerClient, ada: User) -> None:
     assert all(response.json()["nextCursor"] is not None for response in responses.values())
 
 
-def test_another_partners_user_is_not_found(api: PartnerClient, other_api: PartnerClient, ada: User) -> None:
+def test_a_cursor_of_another_partners_user_is_not_found(
+    api: PartnerClient, other_api: PartnerClient, ada: User
+) -> None:
     factories.add_conversions(ada, days(3))
-    assert assert_error(other_api.get(LIST), 404)["error"] == "not_found"
     cursor = api.get(f"{LIST}?limit=1").json()["nextCursor"]
-    assert assert_error(other_api.get(f"{LIST}?cursor={cursor}"), 404)["error"] == "not_found"
+    assert_error(other_api.get(f"{LIST}?cursor={cursor}"), 404)

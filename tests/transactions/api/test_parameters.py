@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import pytest
 
-from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient, Response
 from tests.support.documents import add_documents
@@ -65,19 +64,6 @@ def test_a_limit_is_a_whole_number_from_1_to_100(api: PartnerClient, sandbox: Pa
         assert failing_fields(api.get(f"{path}?limit=101")) == ["limit"], path
         assert api.get(f"{path}?limit=100").status == 200, path
     assert failing_fields(sandbox.get("/v1/sandbox/requests?limit=101")) == ["limit"]
-
-
-def test_pages_hold_each_user_once_whatever_is_created_meanwhile(api: PartnerClient, partner: Partner) -> None:
-    # Within the test's transaction, all of one instant.
-    existing = {user.external_id for user in factories.UserFactory.create_batch(8, partner=partner)} | {"ada", "bob"}
-    found, cursor = list[str](), ""
-    while cursor is not None and len(found) < 100:
-        page = api.get(f"/v1/users?limit=3{cursor}").json()
-        found += [item["externalId"] for item in page["items"]]
-        cursor = page["nextCursor"] and f"&cursor={page['nextCursor']}"
-        factories.UserFactory.create(partner=partner)
-    assert len(found) == len(set(found))
-    assert existing <= set(found)
 
 
 def test_a_cursor_is_given_once(api: PartnerClient) -> None:

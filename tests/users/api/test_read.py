@@ -43,7 +43,7 @@ def test_a_user_whom_the_partner_does_not_have_is_not_found(
 ) -> None:
     create_user(externalId="ada")
     for external_id in ("nobody", "ADA", "ad", "ada.", "%61dab"):
-        for below in ("", "/transactions"):
+        for below in ("", "/transactions", "/documents"):
             assert_error(api.get(f"/v1/users/{external_id}{below}"), 404)
 
 
@@ -51,7 +51,7 @@ def test_another_partners_user_looks_like_nobody(
     api: PartnerClient, other_api: PartnerClient, create_user: Callable[..., Response]
 ) -> None:
     create_user(externalId="ada")
-    for below in ("", "/transactions"):
+    for below in ("", "/transactions", "/documents"):
         foreign, absent = (other_api.get(f"/v1/users/{external_id}{below}") for external_id in ("ada", "bob"))
         assert assert_error(foreign, 404)["message"] == assert_error(absent, 404)["message"]
     assert other_api.post("/v1/users", factories.user_body(externalId="ada")).status == 201
