@@ -230,17 +230,12 @@ def test_a_signed_update_without_a_key_takes_effect_once(api: PartnerClient, ada
     assert UserEvent.objects.count() == events
 
 
-@pytest.mark.parametrize(
-    ("target", "change"),
-    [("/v1/users/ada", str.upper), ("/v1/users/%61da", str), ("/v1/users/ada?&", str)],
-    ids=["upper-case hex", "path encoded", "empty query"],
-)
-def test_a_used_signature_is_used_however_it_is_written(
-    api: PartnerClient, ada: str, target: str, change: Callable[[str], str]
-) -> None:
+def test_a_used_signature_is_used_however_it_is_written(api: PartnerClient, ada: str) -> None:
     send = signed_update(api, ada, b"{}")
     assert send().status == 200
-    assert_error(send(target, change), 401)
+    written: list[tuple[str, Callable[[str], str]]] = [(ada, str.upper), ("/v1/users/%61da", str), (f"{ada}?&", str)]
+    for target, change in written:
+        assert_error(send(target, change), 401)
 
 
 def test_a_failed_update_may_be_sent_again_as_signed(api: PartnerClient, create_user: Callable[..., Response]) -> None:
