@@ -1,7 +1,8 @@
 """Decisions of two people: docs/operations.md. The database holds what the services refuse with a text."""
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -17,36 +18,55 @@ from tests import factories
 from tests.support.approval_rules import act, new_user, no_rules_left, reviewer, set_rule, superuser
 from tests.support.at_once import tried_at_once
 from tests.support.commands import outcome, printed, refusal
+from tests.support.database import undone
 from users.decisions import compliance, metrics, proposals
 from users.models import Proposal, ProposalState, StatusChange, User
 from users.refusals import ReasonMissingError
 
-pytestmark = pytest.mark.usefixtures("committed_partner")
 APPROVED: dict[str, Any] = {"reason": "Papers seen."}
 
 
-@pytest.fixture(autouse=True)
-def own_rules(committed_partner: Partner) -> Iterator[None]:
-    """Each test begins and ends without a rule."""
+@pytest.fixture(scope="module", autouse=True)
+def always(django_db_setup: None) -> Iterator[None]:
     with no_rules_left():
+        set_rule("always")
         yield
 
 
-@pytest.fixture
-def always() -> None:
-    set_rule("always")
+@contextmanager
+def rule(*conditions: str) -> Iterator[None]:
+    """In the block, approvals have these conditions."""
+    set_rule(*conditions)
+    try:
+        yield
+    finally:
+        set_rule("always")
 
 
 @pytest.fixture
-def user(committed_partner: Partner) -> User:
-    return new_user(committed_partner)
+def user(partner: Partner) -> User:
+    return new_user(partner)
+
+
+@pytest.fixture
+def first(db: None) -> Staff:
+    return reviewer()
+
+
+@pytest.fixture
+def second(db: None) -> Staff:
+    return reviewer()
+
+
+def decide(user: User, by: Staff, to_status: str = "active") -> StatusChange:
+    return compliance.decide(compliance.Decision(user=user, to_status=to_status, by=by, **APPROVED))
 
 
 def propose(user: User, by: Staff, to_status: str = "active") -> Proposal:
     return proposals.propose(compliance.Decision(user=user, to_status=to_status, by=by, **APPROVED))
 
 
-def test_two_people_let_a_user_through(always: None, user: User, first: Staff, second: Staff) -> None:
+def test_two_people_let_a_user_through(user: User, first: Staff, second: Staff) -> None:
     proposal = propose(user, first)
     change = proposals.approve(proposal_id=proposal.pk, by=second)
     user.refresh_from_db()
@@ -56,7 +76,7 @@ def test_two_people_let_a_user_through(always: None, user: User, first: Staff, s
     assert proposal.ended_at is not None
 
 
-def test_a_changed_user_who_was_rejected_before_is_proposed_with_a_note(always: None, user: User, first: Staff) -> None:
+def test_a_changed_user_who_was_rejected_before_is_proposed_with_a_note(user: User, first: Staff) -> None:
     factories.reopen(user)
     User.objects.filter(pk=user.pk).update(city="Ottawa")
     standard = {"reason": "Identity and address verified", "reason_code": "verified"}
@@ -65,64 +85,53 @@ def test_a_changed_user_who_was_rejected_before_is_proposed_with_a_note(always: 
     assert proposals.propose(compliance.Decision(user=user, to_status="active", by=first, **APPROVED)).is_open
 
 
-def test_one_person_is_told_how(always: None, user: User, first: Staff) -> None:
+def test_one_person_is_told_how(user: User, first: Staff) -> None:
     with pytest.raises(RefusedError, match=r"takes two people: .*propose_user_status.*no open proposal"):
-        compliance.decide(compliance.Decision(user=user, to_status="active", by=first, **APPROVED))
+        decide(user, first)
     proposal = propose(user, first)
     with pytest.raises(RefusedError, match=f"Open proposal: {proposal.pk}"):
-        compliance.decide(compliance.Decision(user=user, to_status="active", by=first, **APPROVED))
+        decide(user, first)
 
 
-def test_stopping_takes_one(always: None, user: User, first: Staff) -> None:
-    assert (
-        compliance.decide(compliance.Decision(user=user, to_status="rejected", by=first, **APPROVED)).proposal is None
-    )
+def test_stopping_takes_one(user: User, first: Staff) -> None:
+    assert decide(user, first, "rejected").proposal is None
 
 
-@pytest.mark.parametrize(
-    ("condition", "fields", "takes_two"),
-    [
+def test_a_condition_says_of_which_users(partner: Partner, first: Staff, subtests: pytest.Subtests) -> None:
+    for condition, fields, takes_two in (
         ("never", {"is_ciro_affiliate": True, "country": "FR"}, False),
         ("ciroAffiliate", {"is_ciro_affiliate": True}, True),
         ("ciroAffiliate", {"is_ciro_affiliate": False}, False),
         ("countryNotCanada", {"country": "FR"}, True),
         ("countryNotCanada", {"country": "CA"}, False),
         ("always", {}, True),
-    ],
-)
-def test_a_condition_says_of_which_users(
-    committed_partner: Partner,
-    first: Staff,
-    condition: str,
-    fields: dict[str, Any],
-    takes_two: bool,  # noqa: FBT001
-) -> None:
-    set_rule(condition)
-    user = new_user(committed_partner, **fields)
-    if takes_two:
-        with pytest.raises(RefusedError, match="takes two people"):
-            compliance.decide(compliance.Decision(user=user, to_status="active", by=first, **APPROVED))
-        assert propose(user, first).state == ProposalState.OPEN
-    else:
-        with pytest.raises(RefusedError, match="takes one person"):
-            propose(user, first)
-        compliance.decide(compliance.Decision(user=user, to_status="active", by=first, **APPROVED))
+    ):
+        user = new_user(partner, **fields)
+        with subtests.test(f"{condition}: {fields}"), rule(condition):
+            if takes_two:
+                with pytest.raises(RefusedError, match="takes two people"):
+                    decide(user, first)
+                assert propose(user, first).state == ProposalState.OPEN
+            else:
+                with pytest.raises(RefusedError, match="takes one person"):
+                    propose(user, first)
+                decide(user, first)
 
 
-def test_users_of_a_sandbox_have_no_rules(always: None, first: Staff) -> None:
+def test_users_of_a_sandbox_have_no_rules(first: Staff) -> None:
     user = new_user(factories.PartnerFactory.create(slug=f"two-{uuid.uuid4()}", mode=Mode.SANDBOX))
     with pytest.raises(RefusedError, match="takes one person"):
         propose(user, first)
-    compliance.decide(compliance.Decision(user=user, to_status="active", by=first, **APPROVED))
+    decide(user, first)
 
 
-def test_a_user_has_one_open_proposal(always: None, user: User, first: Staff, second: Staff) -> None:
+def test_a_user_has_one_open_proposal(user: User, first: Staff, second: Staff) -> None:
     propose(user, first)
     with pytest.raises(RefusedError, match=f"{first.username} has proposed this already"):
         propose(user, second)
 
 
-def test_the_proposer_declines_but_does_not_approve(always: None, user: User, first: Staff, second: Staff) -> None:
+def test_the_proposer_declines_but_does_not_approve(user: User, first: Staff, second: Staff) -> None:
     proposal = propose(user, first)
     with pytest.raises(RefusedError, match="another account approves"):
         proposals.approve(proposal_id=proposal.pk, by=first)
@@ -135,7 +144,7 @@ def test_the_proposer_declines_but_does_not_approve(always: None, user: User, fi
     assert propose(user, second).state == ProposalState.OPEN
 
 
-def test_a_change_of_the_user_overtakes_it(always: None, user: User, first: Staff, second: Staff) -> None:
+def test_a_change_of_the_user_overtakes_it(user: User, first: Staff, second: Staff) -> None:
     proposal = propose(user, first)
     User.objects.filter(pk=user.pk).update(city="Ottawa")
     user.refresh_from_db()
@@ -149,7 +158,8 @@ def test_a_change_of_the_user_overtakes_it(always: None, user: User, first: Staf
     assert (ended.present_state, ended.ended_by) == ("overtaken", None)
 
 
-def test_it_expires(always: None, user: User, first: Staff, second: Staff) -> None:
+def test_it_expires(committed_partner: Partner) -> None:
+    user, first, second = new_user(committed_partner), reviewer(), reviewer()
     proposal = propose(user, first)
     make_older(proposal, hours=73)
     present = proposals.current(user)
@@ -157,9 +167,13 @@ def test_it_expires(always: None, user: User, first: Staff, second: Staff) -> No
     assert (present.present_state, present.present_end) == (ProposalState.EXPIRED, present.expires_at)
     with pytest.raises(RefusedError, match="has ended: Expired"):
         proposals.approve(proposal_id=proposal.pk, by=second)
+    assert TAKES_TWO in decide_in_sql(user, second, proposal)
     propose(user, second)
     ended = Proposal.objects.with_states().get(pk=proposal.pk)
     assert (ended.present_state, ended.ended_by) == ("expired", None)
+
+
+TAKES_TWO = "This move takes two people"
 
 
 def make_older(proposal: Proposal, *, hours: int) -> None:
@@ -178,38 +192,37 @@ ACTS = [
 ]
 
 
-@pytest.mark.parametrize("action", ACTS)
-@pytest.mark.parametrize("by_proposer", [True, False])
 def test_who_made_or_reset_the_other_is_no_second_person(
-    always: None,
-    user: User,
-    first: Staff,
-    second: Staff,
-    action: str,
-    by_proposer: bool,  # noqa: FBT001
+    user: User, first: Staff, second: Staff, subtests: pytest.Subtests
 ) -> None:
     proposal = propose(user, first)
-    act(*((first, action, second) if by_proposer else (second, action, first)))
-    with pytest.raises(RefusedError, match="may not decide together"):
-        proposals.approve(proposal_id=proposal.pk, by=second)
+    for action in ACTS:
+        for by_proposer in (True, False):
+            other = reviewer()
+            act(*((first, action, other) if by_proposer else (other, action, first)))
+            with (
+                subtests.test(f"{action} {by_proposer=}"),
+                pytest.raises(RefusedError, match="may not decide together"),
+            ):
+                proposals.approve(proposal_id=proposal.pk, by=other)
+    assert proposals.approve(proposal_id=proposal.pk, by=second).to_status == "active"
 
 
-def test_after_a_month_they_may(always: None, user: User, first: Staff, second: Staff) -> None:
+def test_after_a_month_they_may(user: User, first: Staff, second: Staff) -> None:
     act(first, "staff.created", second, days=31)
     act(first, "staff.created", reviewer())
     act(first, "staff.disabled", second)
     assert proposals.approve(proposal_id=propose(user, first).pk, by=second).to_status == "active"
 
 
-def test_a_superuser_is_no_exception(always: None, user: User, first: Staff, second: Staff) -> None:
+def test_a_superuser_is_no_exception(user: User, first: Staff) -> None:
     Staff.objects.filter(pk=first.pk).update(is_superuser=True)
-    proposal = propose(user, Staff.objects.get(pk=first.pk))
+    root = Staff.objects.get(pk=first.pk)
+    proposal = propose(user, root)
     with pytest.raises(RefusedError, match="another account approves"):
-        proposals.approve(proposal_id=proposal.pk, by=Staff.objects.get(pk=first.pk))
-    with pytest.raises(RefusedError, match="takes two people"):
-        compliance.decide(
-            compliance.Decision(user=user, to_status="active", by=Staff.objects.get(pk=first.pk), **APPROVED)
-        )
+        proposals.approve(proposal_id=proposal.pk, by=root)
+    with pytest.raises(RefusedError, match=TAKES_TWO):
+        decide(user, root)
 
 
 # --- The serving role in SQL ---
@@ -233,206 +246,204 @@ def decide_in_sql(user: User, by: Staff, proposal: Proposal | None) -> str:
     return text
 
 
-def declined(user: User, first: Staff, second: Staff) -> Proposal:
-    return proposals.decline(proposal_id=propose(user, first).pk, by=second, note="No.")
+Made = tuple[Proposal | None, Staff]
 
 
-def expired(user: User, first: Staff, second: Staff) -> Proposal:
-    proposal = propose(user, first)
-    make_older(proposal, hours=72)
-    return proposal
+def none(user: User, first: Staff, second: Staff) -> Made:
+    return None, second
 
 
-def overtaken(user: User, first: Staff, second: Staff) -> Proposal:
+def own(user: User, first: Staff, second: Staff) -> Made:
+    return propose(user, second), second
+
+
+def declined(user: User, first: Staff, second: Staff) -> Made:
+    return proposals.decline(proposal_id=propose(user, first).pk, by=second, note="No."), second
+
+
+def overtaken(user: User, first: Staff, second: Staff) -> Made:
     proposal = propose(user, first)
     User.objects.filter(pk=user.pk).update(city="Ottawa")
-    return proposal
+    return proposal, second
 
 
-def of_another_user(user: User, first: Staff, second: Staff) -> Proposal:
-    return propose(new_user(user.partner), first)
+def of_another_user(user: User, first: Staff, second: Staff) -> Made:
+    return propose(new_user(user.partner), first), second
 
 
-def of_another_move(user: User, first: Staff, second: Staff) -> Proposal:
+def of_another_move(user: User, first: Staff, second: Staff) -> Made:
     set_rule("always", start="rejected", end="pendingCompliance")
-    compliance.decide(compliance.Decision(user=user, to_status="rejected", by=first, **APPROVED))
+    decide(user, first, "rejected")
     proposal = propose(user, first, "pendingCompliance")
     set_rule("never", start="rejected", end="pendingCompliance")
-    compliance.decide(compliance.Decision(user=user, to_status="pendingCompliance", by=first, **APPROVED))
-    return proposal
+    decide(user, first, "pendingCompliance")
+    return proposal, second
 
 
-def own(user: User, first: Staff, second: Staff) -> Proposal:
-    return propose(user, second)
-
-
-def of_a_disabled_account(user: User, first: Staff, second: Staff) -> Proposal:
+def of_a_disabled_account(user: User, first: Staff, second: Staff) -> Made:
     proposal = propose(user, first)
     Staff.objects.filter(pk=first.pk).update(is_active=False)
-    return proposal
+    return proposal, second
 
 
-def by_an_account_made_by_the_other(user: User, first: Staff, second: Staff) -> Proposal:
-    act(first, "staff.created", second)
-    return propose(user, first)
+def by_an_account_made_by_the_other(user: User, first: Staff, second: Staff) -> Made:
+    made = reviewer()
+    act(first, "staff.created", made)
+    return propose(user, first), made
 
 
-def by_an_account_with_a_role_of_the_other(user: User, first: Staff, second: Staff) -> Proposal:
-    act(second, "staffRole.created", first)
-    return propose(user, first)
+def by_an_account_with_a_role_of_the_other(user: User, first: Staff, second: Staff) -> Made:
+    made = reviewer()
+    act(made, "staffRole.created", first)
+    return propose(user, first), made
 
 
-def by_an_account_reset_by_the_other(user: User, first: Staff, second: Staff) -> Proposal:
-    act(second, "staff.factorReset", first)
-    return propose(user, first)
+def by_an_account_reset_by_the_other(user: User, first: Staff, second: Staff) -> Made:
+    made = reviewer()
+    act(made, "staff.factorReset", first)
+    return propose(user, first), made
 
 
-def by_an_account_made_through_others(user: User, first: Staff, second: Staff) -> Proposal:
-    one, other = reviewer(), reviewer()
+def by_an_account_made_through_others(user: User, first: Staff, second: Staff) -> Made:
+    one, other, made = reviewer(), reviewer(), reviewer()
     act(first, "staff.created", one, days=29)
     act(one, "staffRole.created", other)
-    act(other, "staff.passwordChanged", second)
-    return propose(user, first)
+    act(other, "staff.passwordChanged", made)
+    return propose(user, first), made
 
 
-def by_an_account_made_a_superuser_by_the_other(user: User, first: Staff, second: Staff) -> Proposal:
-    act(first, "staff.changed", second, detail='{"changes": {"is_superuser": [false, true]}}')
-    return propose(user, first)
+def by_an_account_made_a_superuser_by_the_other(user: User, first: Staff, second: Staff) -> Made:
+    made = reviewer()
+    act(first, "staff.changed", made, detail='{"changes": {"is_superuser": [false, true]}}')
+    return propose(user, first), made
 
 
-def by_an_account_whose_role_was_taken(user: User, first: Staff, second: Staff) -> Proposal:
+def by_an_account_whose_role_was_taken(user: User, first: Staff, second: Staff) -> Made:
     proposal = propose(user, first)
     first.groups.clear()
-    return proposal
+    return proposal, second
 
 
-def for_a_viewer(user: User, first: Staff, second: Staff) -> Proposal:
+def for_a_viewer(user: User, first: Staff, second: Staff) -> Made:
     second.groups.set(Group.objects.filter(name="viewer"))
-    return propose(user, first)
+    return propose(user, first), second
 
 
-def for_an_auditor(user: User, first: Staff, second: Staff) -> Proposal:
+def for_an_auditor(user: User, first: Staff, second: Staff) -> Made:
     second.groups.set(Group.objects.filter(name="auditor"))
-    return propose(user, first)
+    return propose(user, first), second
 
 
-def for_an_account_without_a_role(user: User, first: Staff, second: Staff) -> Proposal:
+def for_an_account_without_a_role(user: User, first: Staff, second: Staff) -> Made:
     second.groups.clear()
-    return propose(user, first)
+    return propose(user, first), second
 
 
-def with_another_reason(user: User, first: Staff, second: Staff) -> Proposal:
-    return propose(user, first)
+def with_another_reason(user: User, first: Staff, second: Staff) -> Made:
+    return propose(user, first), second
 
 
-def none(user: User, first: Staff, second: Staff) -> None:
-    return None
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        none, own, of_another_user, of_another_move, declined, expired, overtaken, of_a_disabled_account,
-        by_an_account_made_by_the_other, by_an_account_with_a_role_of_the_other, by_an_account_reset_by_the_other,
-        by_an_account_made_through_others, by_an_account_made_a_superuser_by_the_other,
-        by_an_account_whose_role_was_taken, for_a_viewer, for_an_auditor, for_an_account_without_a_role,
-        with_another_reason,
-    ],
-)  # fmt: skip
 def test_no_statement_of_the_serving_role_moves_a_user_without_two_people(
-    always: None, user: User, first: Staff, second: Staff, make: Callable[[User, Staff, Staff], Proposal | None]
+    user: User, first: Staff, second: Staff, subtests: pytest.Subtests
 ) -> None:
-    proposal = make(user, first, second)
-    text = decide_in_sql(user, second, proposal)
-    assert "This move takes two people" in text
-
-
-def test_a_condition_cannot_be_switched_off(committed_partner: Partner, first: Staff, second: Staff) -> None:
-    """By changing the field, in one transaction with the decision too."""
-    set_rule("ciroAffiliate", "countryNotCanada")
-    for before, after in (
-        ({"is_ciro_affiliate": True}, {"is_ciro_affiliate": False}),
-        ({"country": "FR"}, {"country": "CA"}),
+    for make in (
+        *(none, own, of_another_user, of_another_move, declined, overtaken, of_a_disabled_account),
+        *(by_an_account_made_by_the_other, by_an_account_with_a_role_of_the_other, by_an_account_reset_by_the_other),
+        *(by_an_account_made_through_others, by_an_account_made_a_superuser_by_the_other),
+        *(by_an_account_whose_role_was_taken, for_a_viewer, for_an_auditor, for_an_account_without_a_role),
+        with_another_reason,
     ):
-        user = new_user(committed_partner, **before)
-        with transaction.atomic():
+        with subtests.test(make.__name__), undone():
+            proposal, by = make(user, first, second)
+            assert TAKES_TWO in decide_in_sql(user, by, proposal)
+
+
+def test_a_condition_cannot_be_switched_off(partner: Partner, first: Staff, second: Staff) -> None:
+    """By changing the field, in one transaction with the decision too."""
+    with rule("ciroAffiliate", "countryNotCanada"):
+        for before, after in (
+            ({"is_ciro_affiliate": True}, {"is_ciro_affiliate": False}),
+            ({"country": "FR"}, {"country": "CA"}),
+        ):
+            user = new_user(partner, **before)
             User.objects.filter(pk=user.pk).update(**after)
-            assert "takes two people" in decide_in_sql(user, second, None)
-        user = new_user(committed_partner)
-        User.objects.filter(pk=user.pk).update(**before)
-        User.objects.filter(pk=user.pk).update(**after)
-        with pytest.raises(RefusedError, match="takes two people"):
-            compliance.decide(compliance.Decision(user=user, to_status="active", by=first, **APPROVED))
-        # A decision begins anew: what was so before it does not count.
-        compliance.decide(compliance.Decision(user=user, to_status="rejected", by=first, **APPROVED))
-        compliance.decide(compliance.Decision(user=user, to_status="pendingCompliance", by=first, **APPROVED))
-        assert (
-            compliance.decide(compliance.Decision(user=user, to_status="active", by=first, **APPROVED)).proposal is None
-        )
+            assert TAKES_TWO in decide_in_sql(user, second, None)
+            user = new_user(partner)
+            User.objects.filter(pk=user.pk).update(**before)
+            User.objects.filter(pk=user.pk).update(**after)
+            with pytest.raises(RefusedError, match=TAKES_TWO):
+                decide(user, first)
+            # A decision begins anew: what was so before it does not count.
+            decide(user, first, "rejected")
+            decide(user, first, "pendingCompliance")
+            assert decide(user, first).proposal is None
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "UPDATE users_user SET status = 'active' WHERE id = %(user)s",
-        "UPDATE users_proposal SET state = 'approved', ended_by_id = %(by)s WHERE id = %(proposal)s",
-        "UPDATE users_proposal SET state = 'expired' WHERE id = %(proposal)s",
-        "UPDATE users_proposal SET state = 'overtaken' WHERE id = %(proposal)s",
-        "UPDATE users_proposal SET state = 'declined', ended_by_id = %(by)s WHERE id = %(proposal)s",
-        "UPDATE users_proposal SET by_id = %(by)s WHERE id = %(proposal)s",
-        "UPDATE users_proposal SET reason = 'x' WHERE id = %(proposal)s",
-        "UPDATE users_proposal SET reason_code = 'other' WHERE id = %(proposal)s",
-        "UPDATE users_proposal SET state = 'declined', note = 'No.' WHERE id = %(proposal)s",
-        (
-            "UPDATE users_proposal SET state = 'declined', note = 'No.', ended_by_id = ("
-            "SELECT id FROM staff_staff WHERE NOT staff_may_decide(id) LIMIT 1) WHERE id = %(proposal)s"
-        ),
-        "UPDATE users_proposal SET created_at = now() WHERE id = %(proposal)s",
-        "DELETE FROM users_proposal WHERE id = %(proposal)s",
-        "TRUNCATE users_proposal CASCADE",
-        (
-            "INSERT INTO users_approvalrule (from_status, to_status, condition)"
-            " VALUES ('pendingCompliance', 'active', 'never')"
-        ),
-        "UPDATE users_approvalrule SET condition = 'never'",
-        "DELETE FROM users_approvalrule",
-        (
-            "INSERT INTO users_proposal (id, user_id, from_status, to_status, by_id, reason, state, ended_by_id)"
-            " SELECT gen_random_uuid(), %(user)s, status, 'active', %(by)s, 'x', 'approved', %(by)s FROM users_user"
-            " WHERE id = %(user)s"
-        ),
-    ],
-)
+STATEMENTS = [
+    "UPDATE users_user SET status = 'active' WHERE id = %(user)s",
+    "UPDATE users_proposal SET state = 'approved', ended_by_id = %(by)s WHERE id = %(proposal)s",
+    "UPDATE users_proposal SET state = 'expired' WHERE id = %(proposal)s",
+    "UPDATE users_proposal SET state = 'overtaken' WHERE id = %(proposal)s",
+    "UPDATE users_proposal SET state = 'declined', ended_by_id = %(by)s WHERE id = %(proposal)s",
+    "UPDATE users_proposal SET by_id = %(by)s WHERE id = %(proposal)s",
+    "UPDATE users_proposal SET reason = 'x' WHERE id = %(proposal)s",
+    "UPDATE users_proposal SET reason_code = 'other' WHERE id = %(proposal)s",
+    "UPDATE users_proposal SET state = 'declined', note = 'No.' WHERE id = %(proposal)s",
+    (
+        "UPDATE users_proposal SET state = 'declined', note = 'No.', ended_by_id = ("
+        "SELECT id FROM staff_staff WHERE NOT staff_may_decide(id) LIMIT 1) WHERE id = %(proposal)s"
+    ),
+    "UPDATE users_proposal SET created_at = now() WHERE id = %(proposal)s",
+    "DELETE FROM users_proposal WHERE id = %(proposal)s",
+    "TRUNCATE users_proposal CASCADE",
+    (
+        "INSERT INTO users_approvalrule (from_status, to_status, condition)"
+        " VALUES ('pendingCompliance', 'active', 'never')"
+    ),
+    "UPDATE users_approvalrule SET condition = 'never'",
+    "DELETE FROM users_approvalrule",
+    (
+        "INSERT INTO users_proposal (id, user_id, from_status, to_status, by_id, reason, state, ended_by_id)"
+        " SELECT gen_random_uuid(), %(user)s, status, 'active', %(by)s, 'x', 'approved', %(by)s FROM users_user"
+        " WHERE id = %(user)s"
+    ),
+]
+
+
 def test_the_serving_role_cannot_get_around_it(
-    always: None, user: User, first: Staff, second: Staff, statement: str
+    user: User, first: Staff, second: Staff, subtests: pytest.Subtests
 ) -> None:
     proposal = propose(user, first)
-    refused_in_sql(statement, user=user.pk, by=second.pk, proposal=proposal.pk)
+    for statement in STATEMENTS:
+        with subtests.test(statement):
+            refused_in_sql(statement, user=user.pk, by=second.pk, proposal=proposal.pk)
     assert proposals.approve(proposal_id=proposal.pk, by=second).to_status == "active"
 
 
-def test_an_ended_proposal_does_not_open_again(always: None, user: User, first: Staff, second: Staff) -> None:
+def test_an_ended_proposal_does_not_open_again(user: User, first: Staff, second: Staff) -> None:
     proposal = proposals.decline(proposal_id=propose(user, first).pk, by=second, note="No.")
     refused_in_sql(
         "UPDATE users_proposal SET state = 'open', ended_by_id = NULL WHERE id = %(proposal)s", proposal=proposal.pk
     )
 
 
-def test_of_two_approvals_at_once_one_succeeds(always: None, user: User, first: Staff) -> None:
-    proposal = propose(user, first)
+def test_of_two_approvals_at_once_one_succeeds(committed_partner: Partner) -> None:
+    user = new_user(committed_partner)
+    proposal = propose(user, reviewer())
     people = [reviewer(), reviewer()]
     got = tried_at_once(*(lambda by=by: proposals.approve(proposal_id=proposal.pk, by=by) for by in people))
     assert sum(isinstance(one, RefusedError) for one in got) == 1
     assert StatusChange.objects.filter(user=user).count() == 1
 
 
-def test_metrics_tell_what_waits(always: None, user: User, first: Staff) -> None:
+def test_metrics_tell_what_waits(committed_partner: Partner) -> None:
     def value(name: str) -> float:
         with health.connect() as session:
             return next(metric.samples[0].value for metric in metrics.proposals(session) if metric.name == name)
 
     before = value("psi_proposals_waiting")
-    proposal = propose(user, first)
+    user = new_user(committed_partner)
+    proposal = propose(user, reviewer())
     make_older(proposal, hours=50)
     assert value("psi_proposals_waiting") == before + 1
     assert value("psi_proposal_oldest_seconds") >= 50 * 3600
@@ -443,7 +454,7 @@ def test_metrics_tell_what_waits(always: None, user: User, first: Staff) -> None
 # --- Commands ---
 
 
-def test_the_commands_of_ops(always: None, user: User, first: Staff, second: Staff) -> None:
+def test_the_commands_of_ops(user: User, first: Staff, second: Staff) -> None:
     slug, external_id = user.partner.slug, user.external_id
     assert {"from": "pendingCompliance", "to": "active", "condition": "always"}.items() <= next(
         rule for rule in outcome("list_approval_rules")["rules"] if rule["from"] == "pendingCompliance"
@@ -467,19 +478,19 @@ def test_the_commands_of_ops(always: None, user: User, first: Staff, second: Sta
     assert "not found" in refusal("approve_proposal", str(uuid.uuid4()), "--by", first.username)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (("active", "suspended", "always"), "takes one person"),
-        (("pendingCompliance", "active", "always", "sometimes"), "Unknown condition sometimes"),
-        (("pendingCompliance", "active", "never", "always"), "stands alone"),
-    ],
-)
-def test_rules_are_for_moves_that_let_through(arguments: tuple[str, ...], text: str) -> None:
-    assert text in refusal("set_approval_rule", *arguments)
+def test_rules_are_for_moves_that_let_through(db: None) -> None:
+    refusals = {
+        ("active", "suspended", "always"): "takes one person",
+        ("pendingCompliance", "active", "always", "sometimes"): "Unknown condition sometimes",
+        ("pendingCompliance", "active", "never", "always"): "stands alone",
+    }
+    for arguments, text in refusals.items():
+        assert text in refusal("set_approval_rule", *arguments)
 
 
-def test_setting_a_rule_is_recorded(first: Staff, second: Staff, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_setting_a_rule_is_recorded(committed_partner: Partner, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A rule needs two accounts.
+    reviewer(), reviewer()
     monkeypatch.setenv("SUDO_USER", "olivia")
     rule = ("set_approval_rule", "suspended", "active")
     assert outcome(*rule, "always")["conditions"] == ["always"]
@@ -497,24 +508,23 @@ def test_setting_a_rule_is_recorded(first: Staff, second: Staff, monkeypatch: py
     assert "Before: ciroAffiliate, countryNotCanada." in printed(*rule, "never")
 
 
-def test_several_conditions_hold_side_by_side(committed_partner: Partner, first: Staff) -> None:
-    before = outcome(
-        "set_approval_rule", "pendingCompliance", "active", "ciroAffiliate", "countryNotCanada", "--dry-run"
-    )
-    set_rule("ciroAffiliate", "countryNotCanada")
+def test_several_conditions_hold_side_by_side(committed_partner: Partner) -> None:
+    first, _second = reviewer(), reviewer()
+    conditions = ("ciroAffiliate", "countryNotCanada")
+    rehearsed = ("set_approval_rule", "pendingCompliance", "active", *conditions, "--dry-run")
+    before = outcome(*rehearsed)
     affiliate = new_user(committed_partner, is_ciro_affiliate=True)
     abroad = new_user(committed_partner, country="FR")
-    for user in (affiliate, abroad):
-        assert propose(user, first).state == ProposalState.OPEN
     plain = new_user(committed_partner)
-    after = outcome(
-        "set_approval_rule", "pendingCompliance", "active", "ciroAffiliate", "countryNotCanada", "--dry-run"
-    )
-    assert after["concerned"] == before["concerned"] + 2
-    assert compliance.decide(compliance.Decision(user=plain, to_status="active", by=first, **APPROVED)).proposal is None
+    assert outcome(*rehearsed)["concerned"] == before["concerned"] + 2
+    with rule(*conditions):
+        for user in (affiliate, abroad):
+            assert propose(user, first).state == ProposalState.OPEN
+        assert decide(plain, first).proposal is None
 
 
-def test_a_rule_needs_two_accounts_that_may_decide(first: Staff) -> None:
+def test_a_rule_needs_two_accounts_that_may_decide(committed_partner: Partner) -> None:
+    first = reviewer()
     others = Staff.objects.exclude(pk=first.pk)
     active = list(others.filter(is_active=True).values_list("pk", flat=True))
     others.update(is_active=False)
@@ -525,7 +535,7 @@ def test_a_rule_needs_two_accounts_that_may_decide(first: Staff) -> None:
         Staff.objects.filter(pk__in=active).update(is_active=True)
 
 
-def test_both_people_are_in_the_audit_log(always: None, user: User, first: Staff, second: Staff) -> None:
+def test_both_people_are_in_the_audit_log(user: User, first: Staff, second: Staff) -> None:
     proposal = propose(user, first)
     proposals.approve(proposal_id=proposal.pk, by=second)
     entries = AuditEntry.objects.filter(object=str(user.pk)).order_by("id").values_list("action", "actor")
