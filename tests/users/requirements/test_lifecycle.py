@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import DatabaseError, IntegrityError, connections, transaction
+from django.db import DatabaseError, connections, transaction
 from django.utils import timezone
 
 from core.models import AuditEntry
@@ -16,7 +16,7 @@ from events.models import OutboxEntry
 from partners.models import Partner
 from staff.models import Staff
 from tests import factories
-from tests.support.approval_rules import no_rules_left, reviewer, set_rule
+from tests.support.approval_rules import no_rules_left, reviewer, set_rule, superuser
 from tests.support.commands import outcome, printed, refusal
 from tests.support.plans import planning_without
 from users import claims, requirements
@@ -161,16 +161,13 @@ def test_the_next_case_has_waited_longest_and_never_waits_for_the_partner(staff:
     assert claims.next_case(staff=staff) is None
 
 
-@pytest.mark.parametrize(
-    ("values", "text"),
-    [
-        ({"message": "x" * 501}, "at most 500 characters"),
-        ({"message": "On a Watch-List."}, "must not learn of a suspicion: leave out “Watch-List”."),
-    ],
-)
-def test_a_requirement_is_refused_with_a_text(user: User, staff: Staff, values: dict[str, Any], text: str) -> None:
-    with pytest.raises(RefusedError, match=text):
-        ask(user, staff, **values)
+def test_a_requirement_is_refused_with_a_text(user: User, staff: Staff) -> None:
+    for message, text in (
+        ("x" * 501, "at most 500 characters"),
+        ("On a Watch-List.", "must not learn of a suspicion: leave out “Watch-List”."),
+    ):
+        with pytest.raises(RefusedError, match=text):
+            ask(user, staff, message=message)
     assert not Requirement.objects.exists()
     assert not OutboxEntry.objects.exists()
 
@@ -202,12 +199,6 @@ def test_a_decision_names_itself_in_what_it_closes(user: User, staff: Staff) -> 
     assert (closure.decision, closure.by) == (change, staff)
 
 
-@pytest.mark.parametrize("values", [{"code": "nothing"}, {"due_in_days": 0}, {"due_in_days": 91}])
-def test_the_database_refuses_what_no_form_offers(user: User, staff: Staff, values: dict[str, Any]) -> None:
-    with pytest.raises(IntegrityError):
-        ask(user, staff, **values)
-
-
 # Two people
 
 
@@ -229,41 +220,37 @@ def test_opening_a_requirement_does_not_overtake_a_proposal(committed_partner: P
 # Wording
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        *("You are on a sanction list", "SANCTIONED", "sanctions", "Fraud.", "fraudulent", "frauds", "a suspicion"),
-        *("suspicious", "suspiciously", "we suspect", "suspected", "suspects", "money-laundering", "launder"),
-        *("terrorist", "terrorism", "terrorists", "FINTRAC", "fintrac's", "an STR was sent", "STRs", "S.T.R."),
-        *("watch list", "watchlist", "watch-lists", "watch  list", "watch\nlist", "watchlisted"),
-        *("soupçon", "soupcon", "soupc\u0327on", "soupçonné", "suspectes", "fraude", "fraudes", "blanchiment"),
-        *("terroriste", "CANAFE", "liste de surveillance", "listes de surveillance", "liste de\nsurveillance"),
-        *("AML", "aml checks", "A.M.L.", "under investigation", "investigated", "the police", "policing", "RCMP"),
-        *("OFAC", "a PEP", "peps", "politically exposed", "LBA", "LCB-FT", "LCB FT", "DOD", "enquête", "enquêteur"),
-        *("GRC", "PPV", "politiquement vulnérable"),
-        # What separates words.
-        *("_fraud_", "watch_list", "watch\u2011list", "liste\u2013de\u2014surveillance", "LCB\u2010FT", "it is\nfraud"),
-        # What hides a word from a plain comparison.
-        *("po\u20ddlice", "f\u20e3raud", "2FRAUD", "FRAUD2"),
-        *("fr\u200baud", "fr\u00adaud", "ｆｒａｕｄ", "frau\u0301d"),
-    ],
-)
-def test_words_that_tip_off_are_found(message: str) -> None:
-    assert forbidden_words(message)
-    assert forbidden_words(f"We ask because of {message} here.")
+TIP_OFFS = [
+    *("You are on a sanction list", "SANCTIONED", "sanctions", "Fraud.", "fraudulent", "frauds", "a suspicion"),
+    *("suspicious", "suspiciously", "we suspect", "suspected", "suspects", "money-laundering", "launder"),
+    *("terrorist", "terrorism", "terrorists", "FINTRAC", "fintrac's", "an STR was sent", "STRs", "S.T.R."),
+    *("watch list", "watchlist", "watch-lists", "watch  list", "watch\nlist", "watchlisted"),
+    *("soupçon", "soupcon", "soupc\u0327on", "soupçonné", "suspectes", "fraude", "fraudes", "blanchiment"),
+    *("terroriste", "CANAFE", "liste de surveillance", "listes de surveillance", "liste de\nsurveillance"),
+    *("AML", "aml checks", "A.M.L.", "under investigation", "investigated", "the police", "policing", "RCMP"),
+    *("OFAC", "a PEP", "peps", "politically exposed", "LBA", "LCB-FT", "LCB FT", "DOD", "enquête", "enquêteur"),
+    *("GRC", "PPV", "politiquement vulnérable"),
+    # What separates words.
+    *("_fraud_", "watch_list", "watch\u2011list", "liste\u2013de\u2014surveillance", "LCB\u2010FT", "it is\nfraud"),
+    # What hides a word from a plain comparison.
+    *("po\u20ddlice", "f\u20e3raud", "2FRAUD", "FRAUD2"),
+    *("fr\u200baud", "fr\u00adaud", "ｆｒａｕｄ", "frau\u0301d"),
+]
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
+def test_words_that_tip_off_are_found() -> None:
+    assert [one for one in TIP_OFFS if not forbidden_words(one)] == []
+    assert [one for one in TIP_OFFS if not forbidden_words(f"We ask because of {one} here.")] == []
+
+
+def test_other_words_are_not() -> None:
+    innocent = [
         *("The postal code is not in the province.", "King Street", "Strong", "strategy", "restrict", "a list"),
         *("12 Main str.", "str", "dod", "the policy", "policies", "a pepper", "enquire", "exposed brick"),
         *("Unit 5, 12 King Street", "A1A 1A1", "2026-11-26", "$1,000", "Send both!", "ada@example.com", "100 %"),
         *("Surveillance cameras", "watch the list of papers", "blanc", "defrayed", "canaféte", "terrain"),
-    ],
-)
-def test_other_words_are_not(message: str) -> None:
-    assert forbidden_words(message) == []
+    ]
+    assert {one: found for one in innocent if (found := forbidden_words(one))} == {}
 
 
 @pytest.mark.parametrize(
@@ -283,9 +270,9 @@ def test_what_may_hide_a_word_is_refused_by_name(message: str, part: str) -> Non
         check_message(message)
 
 
-@pytest.mark.parametrize("message", ["山田 はなこさん", "Ελένη, Ada", "Zoë O’Brien", "Two lines:\nhere.", "№ 5"])
-def test_letters_of_other_scripts_are_not(message: str) -> None:
-    check_message(message)
+def test_letters_of_other_scripts_are_not() -> None:
+    for message in ("山田 はなこさん", "Ελένη, Ada", "Zoë O’Brien", "Two lines:\nhere.", "№ 5"):
+        check_message(message)
 
 
 # The serving role in SQL
@@ -307,44 +294,41 @@ DECIDE = """
 """
 
 
-@pytest.mark.parametrize(
-    ("prepare", "statement", "text"),
-    [
-        ("asked", DECIDE, "open requirement does not become active"),
-        ("ten", ASK, "at most 10 requirements"),
-        ("rejected", ASK, "rejected or closed"),
-        (
-            "closed",
-            "INSERT INTO users_requirementresponse (requirement_id, note) VALUES (%(requirement)s, 'x')",
-            "closed",
-        ),
-        (
-            "closed",
-            "INSERT INTO users_requirementclosure (requirement_id, by_id) VALUES (%(requirement)s, %(by)s)",
-            "duplicate key",
-        ),
-        ("asked", ASK.replace("'{}'", "'{town}'"), "requirement_fields_of_profile"),
-        ("asked", ASK.replace("14", "91"), "requirement_due_in_days"),
-        ("asked", ASK.replace("'other'", "'none'"), "requirement_code_known"),
-        ("asked", "UPDATE users_requirement SET message = 'x'", "permission denied"),
-        ("asked", "DELETE FROM users_requirement", "permission denied"),
-        ("asked", "TRUNCATE users_requirement CASCADE", "permission denied"),
-        ("closed", "DELETE FROM users_requirementclosure", "permission denied"),
-        ("asked", "UPDATE users_user SET open_requirements = 0, answered_requirements = 0", "permission denied"),
-        ("asked", "UPDATE users_user SET status_reason_code = 'verified'", "permission denied"),
-    ],
-)
-def test_no_statement_of_the_serving_role_gets_around_it(
-    user: User, staff: Staff, prepare: str, statement: str, text: str
-) -> None:
-    if prepare == "rejected":
-        compliance.decide(compliance.Decision(user=user, to_status="rejected", by=staff, **APPROVED))
-    else:
-        asked = [ask(user, staff) for _ in range(10 if prepare == "ten" else 1)]
-        if prepare == "closed":
-            requirements.close_requirement(requirement_id=asked[0].pk, by=staff)
-    one = Requirement.objects.first()
-    assert text in refused_in_sql(statement, user=user.pk, by=staff.pk, requirement=one and one.pk)
+RESPOND = "INSERT INTO users_requirementresponse (requirement_id, note) VALUES (%(requirement)s, 'x')"
+CLOSE = "INSERT INTO users_requirementclosure (requirement_id, by_id) VALUES (%(requirement)s, %(by)s)"
+# By the state of the user's requirement.
+REFUSED = {
+    "open": {
+        DECIDE: "open requirement does not become active",
+        ASK.replace("'{}'", "'{town}'"): "requirement_fields_of_profile",
+        ASK.replace("14", "91"): "requirement_due_in_days",
+        ASK.replace("14", "0"): "requirement_due_in_days",
+        ASK.replace("'other'", "'none'"): "requirement_code_known",
+        "UPDATE users_requirement SET message = 'x'": "permission denied",
+        "DELETE FROM users_requirement": "permission denied",
+        "TRUNCATE users_requirement CASCADE": "permission denied",
+        "UPDATE users_user SET open_requirements = 0, answered_requirements = 0": "permission denied",
+        "UPDATE users_user SET status_reason_code = 'verified'": "permission denied",
+    },
+    "closed": {
+        RESPOND: "closed",
+        CLOSE: "duplicate key",
+        "DELETE FROM users_requirementclosure": "permission denied",
+    },
+    "of a rejected user": {ASK: "rejected or closed"},
+}
+
+
+def test_no_statement_of_the_serving_role_gets_around_it(user: User, staff: Staff, subtests: pytest.Subtests) -> None:
+    one = ask(user, staff)
+    for state, statements in REFUSED.items():
+        if state == "closed":
+            requirements.close_requirement(requirement_id=one.pk, by=staff)
+        elif state == "of a rejected user":
+            compliance.decide(compliance.Decision(user=user, to_status="rejected", by=staff, **APPROVED))
+        for statement, text in statements.items():
+            with subtests.test(f"{state}: {statement}"):
+                assert text in refused_in_sql(statement, user=user.pk, by=staff.pk, requirement=one.pk)
 
 
 # Commands
@@ -384,13 +368,11 @@ def test_the_commands_of_ops(user: User, staff: Staff) -> None:
     assert "not found" in refusal("close_requirement", str(uuid.uuid4()), "--by", staff.username)
 
 
-@pytest.mark.parametrize(
-    ("option", "text"),
-    [(("--message", "We suspect fraud."), "must not learn of a suspicion"), (("--by", "nobody"), "nobody")],
-)
-def test_a_request_is_refused_in_one_line(user: User, staff: Staff, option: tuple[str, str], text: str) -> None:
-    command = ("request_information", user.partner.slug, user.external_id, "--code", "other", "--by", staff.username)
-    assert text in refusal(*command, *option)
+def test_a_request_is_refused_in_one_line(user: User, staff: Staff) -> None:
+    command = ("request_information", user.partner.slug, user.external_id, "--code", "other")
+    by = ("--by", staff.username)
+    assert "must not learn of a suspicion" in refusal(*command, *by, "--message", "We suspect fraud.")
+    assert "nobody" in refusal(*command, "--by", "nobody")
     assert not Requirement.objects.exists()
 
 
@@ -419,26 +401,19 @@ def test_a_list_of_a_partner_reads_only_users_with_requirements(user: User) -> N
         assert "requirement_not_closed" in requirements.not_closed_of_partner(user.partner).explain()
 
 
-def close_in_sql(user: User, staff: Staff, count: int) -> None:
-    """Open and close so many, ten at a time."""
-    with connections["default"].cursor() as cursor:
-        for _ in range(count // 10):
-            cursor.execute(
-                ASK.replace("VALUES (", "SELECT ").rstrip().rstrip(")") + " FROM generate_series(1, 10)",
-                {"user": user.pk, "by": staff.pk},
-            )
-            cursor.execute(
-                "INSERT INTO users_requirementclosure (requirement_id, by_id)"
-                " SELECT id, %s FROM users_requirement WHERE user_id = %s AND closed_at IS NULL",
-                [staff.pk, user.pk],
-            )
-
-
-def test_a_user_has_a_thousand_requirements_at_most(user: User, staff: Staff) -> None:
-    close_in_sql(user, staff, 990)
-    for _ in range(10):
-        last = ask(user, staff)
-    requirements.close_requirement(requirement_id=last.pk, by=staff)
+def test_a_user_has_ten_requirements_at_most_that_are_not_closed_and_a_thousand_in_all(
+    committed_partner: Partner,
+) -> None:
+    user, staff = factories.UserFactory.create(partner=committed_partner), reviewer()
+    with superuser() as database:
+        database.execute(
+            "INSERT INTO users_requirement (id, user_id, code, fields, due_in_days, by_id, closed_at)"
+            " SELECT gen_random_uuid(), %s, 'other', '{}', 14, %s, now() FROM generate_series(1, 990)",
+            (user.pk, staff.pk),
+        )
+    asked = [ask(user, staff) for _ in range(10)]
+    assert "at most 10 requirements" in refused_in_sql(ASK, user=user.pk, by=staff.pk)
+    requirements.close_requirement(requirement_id=asked[0].pk, by=staff)
     with pytest.raises(RefusedError, match="1000 requirements"):
         ask(user, staff)
     assert "1000 requirements" in refused_in_sql(ASK, user=user.pk, by=staff.pk)
@@ -470,6 +445,19 @@ def rows_read(act: Callable[[], object]) -> int:
         return int(cursor.fetchone()[0] - before)
 
 
+def close_in_sql(user: User, staff: Staff, count: int) -> None:
+    """Open and close so many, ten at a time."""
+    opened = ASK.replace("VALUES (", "SELECT ").rstrip().rstrip(")") + " FROM generate_series(1, 10)"
+    closed = """
+        INSERT INTO users_requirementclosure (requirement_id, by_id)
+        SELECT id, %(by)s FROM users_requirement WHERE user_id = %(user)s AND closed_at IS NULL
+    """
+    with connections["default"].cursor() as cursor:
+        for _ in range(count // 10):
+            cursor.execute(opened, {"user": user.pk, "by": staff.pk})
+            cursor.execute(closed, {"user": user.pk, "by": staff.pk})
+
+
 def test_a_user_s_past_costs_nothing(user: User, staff: Staff) -> None:
     def work() -> None:
         one = ask(user, staff)
@@ -478,5 +466,5 @@ def test_a_user_s_past_costs_nothing(user: User, staff: Staff) -> None:
 
     work()
     first = rows_read(work)
-    close_in_sql(user, staff, 100)
+    close_in_sql(user, staff, 20)
     assert rows_read(work) == first
