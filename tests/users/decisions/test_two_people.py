@@ -2,11 +2,11 @@
 
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 
 import pytest
 from django.db import OperationalError
-from django.test import Client
 
 from backoffice.exports.evidence_pack import parts
 from backoffice.exports.records import decided_on
@@ -18,35 +18,54 @@ from staff.models import Staff
 from tests import factories
 from tests.support.approval_rules import act, new_user, no_rules_left, reviewer, set_rule
 from tests.support.commands import outcome, refusal
+from tests.support.database import undone
 from tests.support.staff import client_of
 from tests.users.deciding import page_of
 from users import claims
 from users.decisions import proposals
 from users.decisions.compliance import Decision, decide
-from users.models import AccessKind, AccessRecord, Proposal, StatusChange, User
+from users.models import AccessKind, AccessRecord, Page, Proposal, StatusChange, User
 from users.refusals import refusal_of
 
-pytestmark = pytest.mark.usefixtures("committed_partner")
 
-
-@pytest.fixture(autouse=True)
-def always(committed_partner: Partner) -> Iterator[None]:
+@pytest.fixture(scope="module", autouse=True)
+def always(django_db_setup: None) -> Iterator[None]:
     with no_rules_left():
         set_rule("always")
         yield
 
 
+@contextmanager
+def of_one() -> Iterator[None]:
+    """In the block, approvals take one person."""
+    set_rule("never")
+    try:
+        yield
+    finally:
+        set_rule("always")
+
+
 @pytest.fixture
-def user(committed_partner: Partner) -> User:
-    return new_user(committed_partner)
+def user(partner: Partner) -> User:
+    return new_user(partner)
+
+
+@pytest.fixture
+def first(db: None) -> Staff:
+    return reviewer()
+
+
+@pytest.fixture
+def second(db: None) -> Staff:
+    return reviewer()
 
 
 def propose(user: User, by: Staff, reason: str = "Papers seen.") -> Proposal:
     return proposals.propose(Decision(user=user, to_status="active", by=by, reason=reason))
 
 
-def open_case(client: Client, user: User) -> None:
-    page_of(client, user)
+def open_case(staff: Staff, user: User) -> None:
+    factories.AccessRecordFactory.create(user=user, staff=staff, detail=Page.CASE)
 
 
 # --- Whose accounts somebody else made ---
@@ -61,11 +80,12 @@ def test_a_common_maker_is_named_wherever_the_decision_is_shown(user: User, firs
     act(second, "staff.created", between)
     proposal = propose(user, first)
     told = f"both accounts made, re-roled or reset by {maker.username} within 30 days"
-    assert told in page_of(client_of(second), user)
+    client = client_of(second)
+    assert told in page_of(client, user)
     change = proposals.approve(proposal_id=proposal.pk, by=second)
     change.refresh_from_db()
     assert change.common_maker == maker.username
-    assert told in page_of(client_of(second), user)
+    assert told in page_of(client, user)
     entry = AuditEntry.objects.filter(object=str(user.pk), action="user.decided").latest("id")
     assert entry.detail["commonMaker"] == maker.username
     [decision] = next(part for part in parts({}) if part.key == "statusChanges").records(user)
@@ -111,19 +131,19 @@ def test_a_proposer_without_the_right_is_a_refusal_that_says_so(user: User, firs
 
 def test_a_proposal_of_a_move_that_takes_one_by_now_is_a_refusal(user: User, first: Staff, second: Staff) -> None:
     proposal = propose(user, first)
-    set_rule("never")
-    with pytest.raises(RefusedError, match=r"takes one person by now: decline the proposal and decide"):
+    by_now = r"takes one person by now: decline the proposal and decide"
+    with of_one(), pytest.raises(RefusedError, match=by_now):
         proposals.approve(proposal_id=proposal.pk, by=second)
 
 
 def test_several_approvals_end_each_with_its_own_result(
-    committed_partner: Partner, first: Staff, second: Staff, monkeypatch: pytest.MonkeyPatch
+    partner: Partner, first: Staff, second: Staff, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    users = [new_user(committed_partner) for _ in range(4)]
+    users = [new_user(partner) for _ in range(4)]
     third = reviewer()
     waiting = [propose(user, by) for user, by in zip(users, (first, third, first, first), strict=True)]
     for user in users:
-        open_case(client_of(second), user)
+        open_case(second, user)
     third.groups.clear()
 
     def failing(decision: Decision, **approved: Proposal) -> StatusChange:
@@ -143,7 +163,7 @@ def test_several_approvals_end_each_with_its_own_result(
 
 def test_the_pack_has_what_both_people_saw(user: User, first: Staff, second: Staff) -> None:
     for staff in (first, second):
-        open_case(client_of(staff), user)
+        open_case(staff, user)
     proposals.approve(proposal_id=propose(user, first).pk, by=second)
     seen = [(record["what"], record["by"], record["openSeconds"] is not None) for record in decided_on(user)]
     assert seen == [("proposal", first.username, True), ("decision", second.username, True)]
@@ -152,20 +172,10 @@ def test_the_pack_has_what_both_people_saw(user: User, first: Staff, second: Sta
 # --- By command as in the back office ---
 
 
-def test_a_claim_of_somebody_else_is_respected_or_taken_over(user: User, first: Staff, second: Staff) -> None:
-    set_rule("never")
-    claims.claim(user=user, staff=first)
-    decide = ("change_user_status", user.partner.slug, user.external_id, "active", "--reason", "Seen.")
-    assert f"{first.username} has claimed this case" in refusal(*decide, "--by", second.username)
-    assert outcome(*decide, "--by", second.username, "--take-over")["status"] == "active"
-    taken = AccessRecord.objects.filter(user=user, kind=AccessKind.CLAIMED).latest("id")
-    assert (taken.staff, taken.detail) == (second, f"Taken over from {first.username}.")
-
-
 def command_line(command: str, user: User, proposer: Staff) -> tuple[str, ...]:
     """A command about the user's case; what it needs beforehand is by the proposer."""
     case = (user.partner.slug, user.external_id)
-    if command == "propose_user_status":
+    if command in {"change_user_status", "propose_user_status"}:
         return (command, *case, "active", "--reason", "Seen.")
     if command == "approve_proposal":
         return (command, str(propose(user, proposer).pk))
@@ -174,19 +184,21 @@ def command_line(command: str, user: User, proposer: Staff) -> tuple[str, ...]:
     return (command, str(factories.RequirementFactory.create(user=user, by=proposer).pk))
 
 
-@pytest.mark.parametrize(
-    "command", ["propose_user_status", "approve_proposal", "request_information", "close_requirement"]
-)
 def test_each_command_about_a_case_respects_a_claim_or_takes_it_over(
-    user: User, first: Staff, second: Staff, command: str
+    user: User, first: Staff, second: Staff, subtests: pytest.Subtests
 ) -> None:
-    arguments = command_line(command, user, first)
-    # Acts of before have ended a claim of before.
-    claims.claim(user=user, staff=first)
-    assert f"{first.username} has claimed this case" in refusal(*arguments, "--by", second.username)
-    outcome(*arguments, "--by", second.username, "--take-over")
-    taken = AccessRecord.objects.filter(user=user, kind=AccessKind.CLAIMED).latest("id")
-    assert (taken.staff, taken.detail) == (second, f"Taken over from {first.username}.")
+    for command in (
+        *("change_user_status", "propose_user_status", "approve_proposal", "request_information"),
+        "close_requirement",
+    ):
+        with subtests.test(command), undone(), of_one() if command == "change_user_status" else nullcontext():
+            arguments = command_line(command, user, first)
+            # Acts of before have ended a claim of before.
+            claims.claim(user=user, staff=first)
+            assert f"{first.username} has claimed this case" in refusal(*arguments, "--by", second.username)
+            outcome(*arguments, "--by", second.username, "--take-over")
+            taken = AccessRecord.objects.filter(user=user, kind=AccessKind.CLAIMED).latest("id")
+            assert (taken.staff, taken.detail) == (second, f"Taken over from {first.username}.")
 
 
 def test_a_command_that_is_refused_takes_nothing_over(user: User, first: Staff, second: Staff) -> None:
