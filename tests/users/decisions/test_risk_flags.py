@@ -242,29 +242,19 @@ def move(user: User, *statuses: Status) -> None:
         factories.StatusChangeFactory.create(user=user, to_status=status, reason_code="other", reason="No papers.")
 
 
-def test_a_reopened_user_was_previously_rejected_and_the_flag_says_when_by_whom_and_why(make: Make) -> None:
+def test_earlier_decisions_are_risk_flags_that_say_when_by_whom_and_why(make: Make) -> None:
     user = make()
     move(user, Status.REJECTED)
     assert codes(user) == set()
+    # Between rejection and reopening: since the last decision.
+    change(user, occupation="Nurse")
     move(user, Status.PENDING_COMPLIANCE)
-    assert codes(user) == {"previouslyRejected"}
+    assert codes(user) == {"previouslyRejected", "changed"}
     rejection = StatusChange.objects.get(user=user, to_status=Status.REJECTED)
     why = only(user, "previouslyRejected").why
     for said in (rejection.by.username, label_of("other"), str(rejection.created_at.year)):
         assert said in why
-
-
-def test_a_change_between_rejection_and_reopening_is_one_since_the_last_decision(make: Make) -> None:
-    user = make()
-    move(user, Status.REJECTED)
-    change(user, occupation="Nurse")
-    move(user, Status.PENDING_COMPLIANCE)
-    assert codes(user) == {"previouslyRejected", "changed"}
-
-
-def test_a_reinstated_user_was_previously_suspended_and_perhaps_rejected_before(make: Make) -> None:
-    user = make()
-    move(user, Status.REJECTED, Status.PENDING_COMPLIANCE, Status.ACTIVE, Status.SUSPENDED)
+    move(user, Status.ACTIVE, Status.SUSPENDED)
     assert codes(user) == {"previouslyRejected"}
     move(user, Status.ACTIVE)
     assert codes(user) == {"previouslyRejected", "previouslySuspended"}
