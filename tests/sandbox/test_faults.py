@@ -14,7 +14,6 @@ import pytest
 from django.db import OperationalError, connection
 from psycopg.errors import DeadlockDetected
 
-from partners.models import Partner
 from partners.monitoring import metrics
 from sandbox import views
 from tests import factories
@@ -31,11 +30,11 @@ def create(client: PartnerClient, fault: str, **options: str) -> Response:
     return client.post("/v1/users", factories.user_body(externalId="ada"), headers={HEADER: fault}, **options)
 
 
-@pytest.mark.parametrize(("fault", "status"), [("tooManyRequests", 429), ("internalError", 500), ("unavailable", 503)])
-def test_a_refusal_does_nothing(sandbox: PartnerClient, fault: str, status: int) -> None:
-    response = create(sandbox, fault)
-    assert_error(response, status)
-    assert (response.header("Retry-After") is not None) == (status in {429, 503})
+def test_a_refusal_does_nothing(sandbox: PartnerClient) -> None:
+    for fault, status in {"tooManyRequests": 429, "internalError": 500, "unavailable": 503}.items():
+        response = create(sandbox, fault)
+        assert_error(response, status)
+        assert (response.header("Retry-After") is not None) == (status in {429, 503}), fault
     assert not User.objects.exists()
 
 
@@ -90,15 +89,16 @@ def test_an_error_is_lost_too(sandbox: PartnerClient) -> None:
         sandbox.get("/v1/users/nobody", headers={HEADER: "lostAnswer"})
 
 
-@pytest.mark.parametrize("value", ["", "slower", "SLOW", "slow, slow"])
-def test_another_value_is_refused(sandbox: PartnerClient, value: str) -> None:
-    assert failing_fields(create(sandbox, value)) == [HEADER]
+def test_another_value_is_refused(sandbox: PartnerClient) -> None:
+    for value in ("", "slower", "SLOW", "slow, slow"):
+        assert failing_fields(create(sandbox, value)) == [HEADER], value
     assert not User.objects.exists()
 
 
-@pytest.mark.parametrize("value", [*views.Fault, "nonsense"])
-def test_a_live_partner_s_header_is_ignored(api: PartnerClient, partner: Partner, value: str) -> None:
-    assert create(api, value).status == 201
+def test_a_live_partner_s_header_is_ignored(api: PartnerClient) -> None:
+    for value in (*views.Fault, "nonsense"):
+        assert api.get("/v1/ping", headers={HEADER: value}).status == 200, value
+    assert create(api, "internalError").status == 201
 
 
 def test_the_answers_are_counted_against_the_rate_limit(
