@@ -2,20 +2,16 @@
 
 import re
 from html import unescape
-from typing import Any
 
 import pytest
 from django.contrib import admin
-from django.contrib.messages.storage.cookie import CookieStorage
-from django.contrib.sessions.backends.db import SessionStore
 from django.template.response import TemplateResponse
 from django.test import Client, RequestFactory
-from django.urls import resolve
 from django.utils import translation
 
 from staff.models import Staff
 from tests import factories
-from tests.support.staff import client_as, words
+from tests.support.staff import called, client_as, sent_by, words
 from users.models import Status, StatusChange, UserEvent
 
 # The same words in both languages.
@@ -63,12 +59,8 @@ def test_each_page_has_its_name_in_the_sidebar_as_heading_and_title(
     shown: dict[str, set[str]] = {}
     templates = set()
     for path in names:
-        request: Any = rf.get(path)
-        request.user, request.session = Staff.objects.get(), SessionStore()
-        request._messages = CookieStorage(request)
-        view = request.resolver_match = resolve(path)
         with translation.override(language):
-            response = view.func(request, *view.args, **view.kwargs)
+            response = called(sent_by(Staff.objects.get(), rf.get(path)))
             shown[path] = set()
             if isinstance(response, TemplateResponse):
                 assert response.context_data

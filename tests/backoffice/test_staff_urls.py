@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import Group
-from django.contrib.messages.storage.cookie import CookieStorage
-from django.contrib.sessions.backends.db import SessionStore
 from django.core.exceptions import PermissionDenied
 from django.test import Client, RequestFactory
 from django.urls import get_resolver, resolve
@@ -16,7 +14,7 @@ from django.urls import get_resolver, resolve
 from partners.models import ApiKey, Partner
 from staff.models import Staff
 from tests import factories
-from tests.support.staff import client_as, client_of
+from tests.support.staff import called, client_as, client_of, sent_by
 from users.models import User
 
 # They ask for no permission: the start, the login, one's language, and what holds nothing of anybody.
@@ -60,12 +58,8 @@ def test_staff_without_a_role_are_refused_everywhere(method: str, user: User, rf
 
 def answer(request: Any, staff: Staff) -> str:
     """What the view itself has for this account: "refused", or where it leads, or its status."""
-    request.user, request._dont_enforce_csrf_checks = staff, True
-    request.session = SessionStore()
-    request._messages = CookieStorage(request)
-    view = resolve(request.path)
     try:
-        response = view.func(request, *view.args, **view.kwargs)
+        response = called(sent_by(staff, request))
     except PermissionDenied:
         return "refused"
     if response.status_code == 405:

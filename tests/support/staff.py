@@ -12,6 +12,7 @@ from types import MethodType
 from typing import Any
 
 from django.contrib.messages.storage.cookie import CookieStorage
+from django.contrib.sessions.backends.db import SessionStore
 from django.test import Client, RequestFactory
 from django.urls import resolve
 
@@ -42,17 +43,27 @@ def client_as(role: str) -> Client:
     return client_of(StaffFactory.create(role=role))
 
 
-def _request(staff: Staff, address: str, query: Mapping[str, Any]) -> Any:
-    request: Any = RequestFactory().get(address, query or None)
+def sent_by(staff: Staff, request: Any) -> Any:
+    """Make of a RequestFactory's request what middlewares pass to its view, `request.resolver_match`."""
     request.user, request.resolver_match = staff, resolve(request.path)
-    request._messages = CookieStorage(request)
+    request.session, request._messages = SessionStore(), CookieStorage(request)
+    request._dont_enforce_csrf_checks = True
     return request
+
+
+def called(request: Any) -> Any:
+    """Return the response of the view itself, without its HTML where that is rendered later."""
+    view = request.resolver_match
+    return view.func(request, *view.args, **view.kwargs)
+
+
+def _request(staff: Staff, address: str, query: Mapping[str, Any]) -> Any:
+    return sent_by(staff, RequestFactory().get(address, query or None))
 
 
 def context_of(staff: Staff, address: str, **query: Any) -> dict[str, Any]:
     """Return the context of a page as its view makes it, without its HTML. query: of the address."""
-    request = _request(staff, address, query)
-    context: dict[str, Any] = request.resolver_match.func(request).context_data
+    context: dict[str, Any] = called(_request(staff, address, query)).context_data
     return context
 
 

@@ -10,14 +10,11 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from django.contrib.messages.storage.cookie import CookieStorage
-from django.contrib.sessions.backends.db import SessionStore
 from django.core.exceptions import PermissionDenied
 from django.core.management import call_command, get_commands, load_command_class
 from django.db import connection
 from django.http import Http404
 from django.test import RequestFactory
-from django.urls import resolve
 from pytest_django import Settings
 
 from core.database import serving_role, statements
@@ -33,6 +30,7 @@ from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import PartnerClient
 from tests.support.database import undone
 from tests.support.documents import add_document
+from tests.support.staff import called, sent_by
 from users import retention
 from users.decisions import compliance, proposals
 from users.models import User
@@ -220,11 +218,8 @@ def test_setting_up_the_roles_records_its_run() -> None:
 
 def call(request: Any, staff: Staff) -> None:
     """Call the view of an address as this account; what it shows is not rendered."""
-    request.user, request._dont_enforce_csrf_checks = staff, True
-    request.session, request._messages = SessionStore(), CookieStorage(request)
-    view = request.resolver_match = resolve(request.path)
     with suppress(PermissionDenied, Http404), statements.acting(staff=staff.username):
-        response: Any = view.func(request, *view.args, **view.kwargs)
+        response = called(sent_by(staff, request))
         if response.streaming:
             b"".join(response.streaming_content)
 

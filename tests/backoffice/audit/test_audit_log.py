@@ -12,7 +12,6 @@ import pytest
 from allauth.account.internal.flows.reauthentication import STATE_SESSION_KEY
 from django.apps import apps
 from django.conf import settings
-from django.contrib import admin
 from django.core.management.base import CommandError
 from django.db.models.functions import Now
 from django.test import Client, RequestFactory
@@ -30,7 +29,7 @@ from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import PartnerClient
 from tests.support.commands import outcome, printed
 from tests.support.plans import UNORDERED, nodes, planning_without
-from tests.support.staff import client_as, client_of
+from tests.support.staff import client_as, client_of, list_of
 from transactions.documents.publishing import withdraw
 from users.models import RequirementCode
 from users.requirements import close_requirement
@@ -188,7 +187,7 @@ def test_who_may_not_see_users_gets_no_names(rf: RequestFactory) -> None:
         assert (about.is_user, user.full_name in about.cell) == (is_user, is_user)
 
 
-def test_lines_are_found_by_search_and_filters(rf: RequestFactory) -> None:
+def test_lines_are_found_by_search_and_filters() -> None:
     user = factories.UserFactory.create(external_id="customer-7", first_name="Grace", last_name="Hopper")
     other = factories.UserFactory.create(external_id="customer-8")
     decision = factories.StatusChangeFactory.create(user=user)
@@ -211,9 +210,7 @@ def test_lines_are_found_by_search_and_filters(rf: RequestFactory) -> None:
         ("since=2099-01-01", set()),
         ("until=2026-01-01", set()),
     ):
-        request = rf.get(f"{PAGE}?{query}")
-        request.user = auditor
-        lines = admin.site.get_model_admin(AuditEntry).get_changelist_instance(request).result_list
+        lines = list_of(auditor, f"{PAGE}?{query}").result_list
         assert {line.object for line in lines} & objects == found, query
 
 
