@@ -2,7 +2,7 @@
 
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -46,11 +46,20 @@ def old_user(partner: Partner, status: Status = Status.CLOSED, since: datetime =
     return user
 
 
-def test_what_is_left_of_a_user(committed_partner: Partner, owner: psycopg.Connection) -> None:
+def test_what_the_owner_erases_and_what_is_left(committed_partner: Partner, owner: psycopg.Connection) -> None:
     user = old_user(committed_partner)
     factories.add_conversions(user, [LONG_AGO, LONG_AGO - timedelta(days=1)])
     proposal = approve_erasure(user)
+    with pytest.raises(psycopg.errors.CheckViolation, match="years_of_the_law"):
+        erase(owner, user, years=4)
+    with (
+        psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as session,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        erase(session, user)
     erase(owner, user)
+    with pytest.raises(IntegrityConstraintViolation, match="no such user"):
+        erase(owner, user)
     left = Erasure.objects.get(pk=user.pk)
     assert (left.partner, left.proposal, left.years) == (committed_partner, proposal, 5)
     assert (left.proposed_by, left.approved_by) == (proposal.by, proposal.ended_by)
@@ -106,24 +115,20 @@ def named_by(row: StatusChange | Proposal) -> list[Any]:
     return [one for flag in row.basis["riskFlags"] for one in flag["data"].get("userIds", [])]
 
 
-@pytest.mark.parametrize("status", [Status.PENDING_COMPLIANCE, Status.ACTIVE, Status.SUSPENDED])
-def test_the_clock_stands_in_these_statuses(
-    status: Status, committed_partner: Partner, owner: psycopg.Connection
+def test_the_clock_begins_with_the_end_of_the_user_and_with_each_newer_row(
+    committed_partner: Partner, owner: psycopg.Connection, subtests: pytest.Subtests
 ) -> None:
-    user = old_user(committed_partner, status)
-    with pytest.raises(IntegrityConstraintViolation, match="not due"):
-        erase(owner, user)
-    assert User.objects.filter(pk=user.pk).exists()
-
-
-@pytest.mark.parametrize("add", [factories.add_conversions, factories.add_documents])
-def test_the_newest_row_starts_the_clock(
-    add: Callable[..., Any], committed_partner: Partner, owner: psycopg.Connection
-) -> None:
-    user = old_user(committed_partner)
-    add(user, [datetime.now(UTC) - timedelta(days=5 * 365)])
-    with pytest.raises(IntegrityConstraintViolation, match="not due"):
-        erase(owner, user)
+    users = {
+        status.value: old_user(committed_partner, status)
+        for status in (Status.PENDING_COMPLIANCE, Status.ACTIVE, Status.SUSPENDED)
+    }
+    users["of a sandbox"] = old_user(factories.PartnerFactory.create(slug=f"s-{uuid.uuid4()}", mode=Mode.SANDBOX))
+    for name, add in (("conversion", factories.add_conversions), ("document", factories.add_documents)):
+        users[name] = old_user(committed_partner)
+        add(users[name], [datetime.now(UTC) - timedelta(days=5 * 365)])
+    for name, user in users.items():
+        with subtests.test(name), pytest.raises(IntegrityConstraintViolation, match="not due"):
+            erase(owner, user)
 
 
 def test_the_years_are_those_of_the_calendar(committed_partner: Partner, owner: psycopg.Connection) -> None:
@@ -131,13 +136,6 @@ def test_the_years_are_those_of_the_calendar(committed_partner: Partner, owner: 
     approve_erasure(user)
     erase(owner, user)
     assert Erasure.objects.get(pk=user.pk).due_at == datetime(2021, 2, 28, 7, tzinfo=UTC)
-
-
-def test_less_than_the_law_asks_is_refused(committed_partner: Partner, owner: psycopg.Connection) -> None:
-    user = old_user(committed_partner)
-    approve_erasure(user)
-    with pytest.raises(psycopg.errors.CheckViolation, match="years_of_the_law"):
-        erase(owner, user, years=4)
 
 
 def test_a_held_user_stays_until_another_person_releases_it(
@@ -155,66 +153,44 @@ def test_a_held_user_stays_until_another_person_releases_it(
     assert not HoldRelease.objects.filter(pk__in=(first.pk, second.pk)).exists()
 
 
-def test_users_of_a_sandbox_are_out_of_this(owner: psycopg.Connection) -> None:
-    user = old_user(factories.PartnerFactory.create(slug=f"s-{uuid.uuid4()}", mode=Mode.SANDBOX))
-    with pytest.raises(IntegrityConstraintViolation, match="not due"):
-        erase(owner, user)
+STATEMENTS = [
+    "DELETE FROM users_user WHERE id = %(other)s",
+    "DELETE FROM users_userevent WHERE pgh_obj_id = %(other)s",
+    "DELETE FROM users_statuschange WHERE user_id = %(due)s",
+    "DELETE FROM core_auditentry WHERE object = %(other)s::text",
+    "DELETE FROM users_erasure",
+    "UPDATE users_erasure SET rows = '{}'",
+    "UPDATE users_erasure SET erased_at = now() - interval '1 day'",
+    "TRUNCATE users_erasure",
+    # After, and in the statement of, an erasure.
+    "{erase}; DELETE FROM users_userevent WHERE pgh_obj_id = %(other)s",
+    "WITH erased AS ({erase}) DELETE FROM users_userevent WHERE pgh_obj_id = %(other)s",
+    "{erase}; UPDATE users_erasure SET rows = '{{}}'; DELETE FROM users_user WHERE id = %(other)s",
+]
 
 
-def test_nobody_is_erased_twice(committed_partner: Partner, owner: psycopg.Connection) -> None:
-    user = old_user(committed_partner)
-    approve_erasure(user)
-    erase(owner, user)
-    with pytest.raises(IntegrityConstraintViolation, match="no such user"):
-        erase(owner, user)
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "DELETE FROM users_user WHERE id = %(other)s",
-        "DELETE FROM users_userevent WHERE pgh_obj_id = %(other)s",
-        "DELETE FROM users_statuschange WHERE user_id = %(due)s",
-        "DELETE FROM core_auditentry WHERE object = %(other)s::text",
-        "DELETE FROM users_erasure",
-        "UPDATE users_erasure SET rows = '{}'",
-        "UPDATE users_erasure SET erased_at = now() - interval '1 day'",
-        "TRUNCATE users_erasure",
-        # After, and in the statement of, an erasure.
-        "{erase}; DELETE FROM users_userevent WHERE pgh_obj_id = %(other)s",
-        "WITH erased AS ({erase}) DELETE FROM users_userevent WHERE pgh_obj_id = %(other)s",
-        "{erase}; UPDATE users_erasure SET rows = '{{}}'; DELETE FROM users_user WHERE id = %(other)s",
-    ],
-)
-def test_the_owner_deletes_nothing_else(statement: str, committed_partner: Partner, owner: psycopg.Connection) -> None:
+def test_the_owner_deletes_nothing_else(
+    committed_partner: Partner, owner: psycopg.Connection, subtests: pytest.Subtests
+) -> None:
     gone, due, other = (old_user(committed_partner) for _ in range(3))
     approve_erasure(gone, due)
     erase(owner, gone)
     erase_due = "INSERT INTO users_erasure (user_id, years) VALUES (%(due)s, 5)"
     values = {"due": due.pk, "other": other.pk}
-    with (
-        psycopg.ClientCursor(owner) as cursor,
-        owner.transaction(),
-        pytest.raises((IntegrityConstraintViolation, RestrictViolation)),
-    ):
-        cursor.execute(statement.replace("{erase}", erase_due).replace("{{}}", "{}"), values)
+    for statement in STATEMENTS:
+        with (
+            subtests.test(statement),
+            psycopg.ClientCursor(owner) as cursor,
+            owner.transaction(force_rollback=True),
+            pytest.raises((IntegrityConstraintViolation, RestrictViolation)),
+        ):
+            cursor.execute(statement.replace("{erase}", erase_due).replace("{{}}", "{}"), values)
     assert User.objects.filter(pk__in=(due.pk, other.pk)).count() == 2
     assert UserEvent.objects.filter(pgh_obj_id=other.pk).exists()
 
 
-def test_the_serving_role_erases_nobody(committed_partner: Partner) -> None:
-    user = old_user(committed_partner)
-    approve_erasure(user)
-    with (
-        psycopg.connect(database_url(serving_role.SERVING), autocommit=True) as session,
-        pytest.raises(psycopg.errors.InsufficientPrivilege),
-    ):
-        erase(session, user)
-
-
 def test_others_of_a_shared_entry_keep_theirs(committed_partner: Partner, owner: psycopg.Connection) -> None:
     user, other = old_user(committed_partner), old_user(committed_partner)
-    OutboxEntry.objects.filter(partner=committed_partner)
     conversions = [
         factories.ConversionFactory.build(user=one, created_at=LONG_AGO, conversion_id=f"cv-{uuid.uuid4()}")
         for one in (user, other, user)

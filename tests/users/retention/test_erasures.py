@@ -1,7 +1,6 @@
 """Destroying takes two people: docs/operations.md, "Records". By commands, and by SQL of the serving role."""
 
 import uuid
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -79,29 +78,32 @@ def test_the_number_is_that_of_users_who_are_due_not_held_and_in_no_other_erasur
     assert propose(committed_partner, 2, by)["users"] == 2
 
 
-@pytest.mark.parametrize("who", ["the proposer", "another"])
-def test_a_proposal_is_declined(who: str, committed_partner: Partner) -> None:
+def test_a_proposal_is_declined_by_its_proposer_or_another(committed_partner: Partner) -> None:
     user, by = due_user(committed_partner), reviewer()
-    erasure = propose(committed_partner, 1, by)["erasureId"]
-    second = by if who == "the proposer" else auditor()
-    declined = outcome("decline_erasure", erasure, "--reason", "A complaint is open.", "--by", second.username)
-    assert declined == {"state": "declined"}
-    assert AuditEntry.objects.get(object=erasure, action="erasure.declined").detail["reason"] == "A complaint is open."
+    for second in (by, auditor()):
+        erasure = propose(committed_partner, 1, by)["erasureId"]
+        declined = outcome("decline_erasure", erasure, "--reason", "A complaint is open.", "--by", second.username)
+        assert declined == {"state": "declined"}
+        line = AuditEntry.objects.get(object=erasure, action="erasure.declined")
+        assert (line.actor, line.detail["reason"]) == (second.username, "A complaint is open.")
     with psycopg.connect(database_url(serving_role.OWNER)) as owner, pytest.raises(IntegrityConstraintViolation):
         erase(owner, user)
     assert propose(committed_partner, 1, by)["users"] == 1
 
 
-@pytest.mark.parametrize("role", ["viewer", "partner-manager", "administrator"])
-def test_others_neither_propose_nor_approve(role: str, committed_partner: Partner) -> None:
+def staff_of(role: str) -> Staff:
+    staff: Staff = factories.StaffFactory.create(username=f"x-{uuid.uuid4().hex[:12]}", role=role)
+    return staff
+
+
+def test_others_neither_propose_nor_approve(committed_partner: Partner) -> None:
     due_user(committed_partner)
-    other = factories.StaffFactory.create(username=f"x-{uuid.uuid4().hex[:12]}", role=role)
     erasure = propose(committed_partner, 1, reviewer())["erasureId"]
-    told = f"{other.username} may not hold or erase records."
-    assert refusal("approve_erasure", erasure, "--by", other.username) == told
-    assert refusal("decline_erasure", erasure, "--reason", "No.", "--by", other.username) == told
-    arguments = ("--confirm", "1", "--reason", "Due.", "--by", other.username)
-    assert refusal("propose_erasure", *arguments) == told
+    for other in map(staff_of, ("viewer", "partner-manager", "administrator")):
+        by, told = ("--by", other.username), f"{other.username} may not hold or erase records."
+        assert refusal("approve_erasure", erasure, *by) == told
+        assert refusal("decline_erasure", erasure, "--reason", "No.", *by) == told
+        assert refusal("propose_erasure", "--confirm", "1", "--reason", "Due.", *by) == told
 
 
 def test_people_who_are_related_do_not_erase_together(committed_partner: Partner) -> None:
@@ -178,23 +180,15 @@ def disabled() -> Staff:
     return staff
 
 
-@pytest.mark.parametrize(
-    "second",
-    [
-        lambda first: first,
-        lambda _first: factories.StaffFactory.create(username=f"v-{uuid.uuid4().hex[:12]}", role="viewer"),
-        related_to,
-        lambda _first: disabled(),
-    ],
-    ids=["the same", "a viewer", "related", "disabled"],
-)
 def test_no_sql_of_the_serving_role_approves_with_fewer_than_two(
-    second: Callable[[Staff], Staff], committed_partner: Partner
+    committed_partner: Partner, subtests: pytest.Subtests
 ) -> None:
     by = reviewer()
     erasure = proposed_by_sql(by, due_user(committed_partner))
-    with pytest.raises(IntegrityConstraintViolation):
-        by_sql(APPROVE, of=erasure, by=second(by).pk)
+    others = {"the same": by, "a viewer": staff_of("viewer"), "related": related_to(by), "disabled": disabled()}
+    for name, other in others.items():
+        with subtests.test(name), pytest.raises(IntegrityConstraintViolation):
+            by_sql(APPROVE, of=erasure, by=other.pk)
 
 
 def test_superusers_are_no_exception(committed_partner: Partner) -> None:
@@ -206,30 +200,32 @@ def test_superusers_are_no_exception(committed_partner: Partner) -> None:
     by_sql(APPROVE, of=erasure, by=reviewer().pk)
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        # A user more, before and after the approval.
-        "INSERT INTO users_proposederasure (proposal_id, user_id) VALUES (%(of)s, %(other)s)",
-        f"{APPROVE}; INSERT INTO users_proposederasure (proposal_id, user_id) VALUES (%(of)s, %(other)s)",
-        "UPDATE users_erasureproposal SET state = 'open' WHERE id = %(of)s",
-        "UPDATE users_erasureproposal SET reason = '' WHERE id = %(of)s",
-        "UPDATE users_erasureproposal SET created_at = now() WHERE id = %(of)s",
-        "UPDATE users_erasureproposal SET state = 'declined', ended_by_id = %(by)s WHERE id = %(of)s",
-        "DELETE FROM users_proposederasure WHERE proposal_id = %(of)s",
-        "DELETE FROM users_erasureproposal WHERE id = %(of)s",
-        f"{APPROVE}; UPDATE users_erasureproposal SET state = 'declined', note = 'x' WHERE id = %(of)s",
-    ],
-)
-def test_the_owner_changes_nothing_else_of_a_proposal(statement: str, committed_partner: Partner) -> None:
+STATEMENTS = [
+    # A user more, before and after the approval.
+    "INSERT INTO users_proposederasure (proposal_id, user_id) VALUES (%(of)s, %(other)s)",
+    f"{APPROVE}; INSERT INTO users_proposederasure (proposal_id, user_id) VALUES (%(of)s, %(other)s)",
+    "UPDATE users_erasureproposal SET state = 'open' WHERE id = %(of)s",
+    "UPDATE users_erasureproposal SET reason = '' WHERE id = %(of)s",
+    "UPDATE users_erasureproposal SET created_at = now() WHERE id = %(of)s",
+    "UPDATE users_erasureproposal SET state = 'declined', ended_by_id = %(by)s WHERE id = %(of)s",
+    "DELETE FROM users_proposederasure WHERE proposal_id = %(of)s",
+    "DELETE FROM users_erasureproposal WHERE id = %(of)s",
+    f"{APPROVE}; UPDATE users_erasureproposal SET state = 'declined', note = 'x' WHERE id = %(of)s",
+]
+
+
+def test_the_owner_changes_nothing_else_of_a_proposal(committed_partner: Partner, subtests: pytest.Subtests) -> None:
     erasure = proposed_by_sql(reviewer(), due_user(committed_partner))
     values = {"of": erasure, "other": due_user(committed_partner).pk, "by": reviewer().pk}
-    with (
-        psycopg.connect(database_url(serving_role.OWNER)) as owner,
-        psycopg.ClientCursor(owner) as cursor,
-        pytest.raises(psycopg.errors.IntegrityError),
-    ):
-        cursor.execute(statement, values)
+    with psycopg.connect(database_url(serving_role.OWNER), autocommit=True) as owner:
+        for statement in STATEMENTS:
+            with (
+                subtests.test(statement),
+                psycopg.ClientCursor(owner) as cursor,
+                owner.transaction(force_rollback=True),
+                pytest.raises(psycopg.errors.IntegrityError),
+            ):
+                cursor.execute(statement, values)
 
 
 def test_a_proposal_that_names_nobody_is_not_approved(committed_partner: Partner) -> None:
@@ -238,22 +234,18 @@ def test_a_proposal_that_names_nobody_is_not_approved(committed_partner: Partner
         by_sql(APPROVE, of=erasure, by=reviewer().pk)
 
 
-@pytest.mark.parametrize("role", ["viewer", "partner-manager"])
-def test_no_sql_of_the_serving_role_holds_or_releases_for_others(role: str, committed_partner: Partner) -> None:
+def test_no_sql_of_the_serving_role_holds_or_releases_for_others(committed_partner: Partner) -> None:
     user = due_user(committed_partner)
-    other = factories.StaffFactory.create(username=f"x-{uuid.uuid4().hex[:12]}", role=role)
     hold = retention.place_hold(user=user, by=reviewer(), reason="Litigation.")
-    with pytest.raises(IntegrityConstraintViolation, match="may decide, or audits"):
-        by_sql(
-            "INSERT INTO users_holdrelease (hold_id, by_id, reason, created_at) VALUES (%(of)s, %(by)s, 'x', now())",
-            of=hold.pk,
-            by=other.pk,
-        )
-    with pytest.raises(IntegrityConstraintViolation, match="may decide, or audits"):
-        by_sql(
-            "INSERT INTO users_hold (id, user_id, by_id, reason, created_at)"
-            " VALUES (gen_random_uuid(), %(of)s, %(by)s, 'x', now())",
-            of=user.pk,
-            by=other.pk,
-        )
+    release_it = (
+        "INSERT INTO users_holdrelease (hold_id, by_id, reason, created_at) VALUES (%(of)s, %(by)s, 'x', now())"
+    )
+    hold_it = (
+        "INSERT INTO users_hold (id, user_id, by_id, reason, created_at)"
+        " VALUES (gen_random_uuid(), %(of)s, %(by)s, 'x', now())"
+    )
+    for other in map(staff_of, ("viewer", "partner-manager")):
+        for statement, row in ((release_it, hold), (hold_it, user)):
+            with pytest.raises(IntegrityConstraintViolation, match="may decide, or audits"):
+                by_sql(statement, of=row.pk, by=other.pk)
     assert retention.is_held(user)
