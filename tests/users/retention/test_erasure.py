@@ -40,14 +40,14 @@ def owner(committed_partner: Partner) -> Iterator[psycopg.Connection]:
         yield session
 
 
-def old_user(partner: Partner, status: Status = Status.CLOSED, since: datetime = LONG_AGO) -> User:
+def old_user(partner: Partner, status: Status = Status.REJECTED, since: datetime = LONG_AGO) -> User:
     user: User = factories.UserFactory.create(partner=partner, external_id=f"old-{uuid.uuid4()}", status=status)
     date_back(user.pk, since)
     return user
 
 
 def test_what_the_owner_erases_and_what_is_left(committed_partner: Partner, owner: psycopg.Connection) -> None:
-    user = old_user(committed_partner)
+    user = old_user(committed_partner, Status.CLOSED)
     factories.add_conversions(user, [LONG_AGO, LONG_AGO - timedelta(days=1)])
     proposal = approve_erasure(user)
     with pytest.raises(psycopg.errors.CheckViolation, match="years_of_the_law"):
@@ -132,7 +132,7 @@ def test_the_clock_begins_with_the_end_of_the_user_and_with_each_newer_row(
 
 
 def test_the_years_are_those_of_the_calendar(committed_partner: Partner, owner: psycopg.Connection) -> None:
-    user = old_user(committed_partner, Status.REJECTED, datetime(2016, 2, 29, 7, tzinfo=UTC))
+    user = old_user(committed_partner, since=datetime(2016, 2, 29, 7, tzinfo=UTC))
     approve_erasure(user)
     erase(owner, user)
     assert Erasure.objects.get(pk=user.pk).due_at == datetime(2021, 2, 28, 7, tzinfo=UTC)
