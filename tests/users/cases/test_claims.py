@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.contrib.messages import get_messages
 from django.utils import timezone
 
 from core.refusals import RefusedError
+from partners.models import Partner
 from staff.models import Staff
 from tests import factories
-from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as, client_of
 from users import claims
 from users.decisions.compliance import Decision, decide
@@ -20,12 +22,22 @@ NEXT = "/admin/cases/next/"
 
 
 @pytest.fixture
-def make(create_user: Callable[..., Response]) -> Make:
-    return lambda **fields: User.objects.get(pk=create_user(**fields).json()["userId"])
+def make(partner: Partner) -> Make:
+    def create(**columns: str) -> User:
+        made: User = factories.UserFactory.create(partner=partner, **columns)
+        return made
+
+    return create
 
 
 def url(user: User, action: str) -> str:
     return f"/admin/cases/{user.pk}/{action}/"
+
+
+def said(response: Any) -> str:
+    """The message that the next page shows."""
+    [message] = get_messages(response.wsgi_request)
+    return str(message)
 
 
 def kept(user: User) -> list[tuple[str, str]]:
@@ -46,7 +58,7 @@ def test_the_next_case_is_first_the_one_in_hand(make: Make, reviewer: Staff) -> 
     assert claims.next_case(staff=reviewer) == mine
     response = client_of(reviewer).post(NEXT)
     assert response.headers["Location"] == f"/admin/cases/{mine.pk}/"
-    assert "You hold this case" in client_of(reviewer).post(NEXT, follow=True).content.decode()
+    assert "You hold this case" in said(response)
     assert claims.holder(older) is None
     decide(Decision(user=mine, to_status=Status.ACTIVE, by=reviewer, reason="Papers seen."))
     assert claims.next_case(staff=reviewer) == older
@@ -59,32 +71,26 @@ def test_of_several_cases_in_hand_the_longest_waiting_comes_first(make: Make, re
     assert claims.next_case(staff=reviewer) == first
 
 
-def test_a_claim_on_an_active_user_is_no_case_in_hand(make: Make, api: PartnerClient, reviewer: Staff) -> None:
-    changed, waiting = make(), make()
-    factories.decide(changed, Status.ACTIVE)
-    api.patch(f"/v1/users/{changed.external_id}", {"lastName": "King"})
+def test_a_claim_on_an_active_user_is_no_case_in_hand(make: Make, reviewer: Staff) -> None:
+    changed, waiting = make(status=Status.ACTIVE), make()
+    User.objects.filter(pk=changed.pk).update(last_name="King")
     claims.claim(user=changed, staff=reviewer)
     assert claims.next_case(staff=reviewer) == waiting
 
 
 def test_the_next_case_passes_over_what_is_claimed_or_decided(make: Make, reviewer: Staff) -> None:
-    claimed, decided, free = make(), make(), make()
+    claimed, _decided, free = make(), make(status=Status.ACTIVE), make()
     claims.claim(user=claimed, staff=factories.StaffFactory.create())
-    factories.decide(decided, Status.ACTIVE)
     assert claims.next_case(staff=reviewer) == free
 
 
-def test_pressing_next_case_opens_what_it_claimed(make: Make, reviewer: Staff) -> None:
+def test_pressing_next_case_opens_what_it_claimed_and_says_where_no_case_is_free(make: Make, reviewer: Staff) -> None:
     user = make()
     response = client_of(reviewer).post(NEXT)
     assert (response.status_code, response.headers["Location"]) == (302, f"/admin/cases/{user.pk}/")
     assert claims.holder(user) == reviewer
     assert kept(user) == [("claimed", reviewer.username)]
-
-
-def test_where_no_case_is_free_next_case_says_so(db: None) -> None:
-    page = client_as("reviewer").post(NEXT, follow=True).content.decode()
-    assert "No case is free" in page
+    assert "No case is free" in said(client_as("reviewer").post(NEXT))
 
 
 def test_a_claim_records_the_request(make: Make, reviewer: Staff) -> None:
@@ -103,16 +109,13 @@ def test_claiming_twice_changes_nothing(make: Make, reviewer: Staff) -> None:
 def test_what_somebody_holds_nobody_else_claims(make: Make, reviewer: Staff) -> None:
     user = make()
     claims.claim(user=user, staff=reviewer)
-    page = client_as("reviewer").post(url(user, "claim"), follow=True).content.decode()
-    assert f"{reviewer.username} has claimed this case." in page
+    assert said(client_as("reviewer").post(url(user, "claim"))) == f"{reviewer.username} has claimed this case."
     assert claims.holder(user) == reviewer
 
 
 def test_a_case_that_does_not_wait_is_not_claimed(make: Make, reviewer: Staff) -> None:
-    user = make()
-    factories.decide(user, Status.ACTIVE)
     with pytest.raises(RefusedError, match="not waiting"):
-        claims.claim(user=user, staff=reviewer)
+        claims.claim(user=make(status=Status.ACTIVE), staff=reviewer)
 
 
 def test_a_released_case_is_free_again(make: Make, reviewer: Staff) -> None:

@@ -117,35 +117,33 @@ def test_a_match_that_is_found_each_night_is_open_once_since_the_first(record: A
     assert listed["createdAt"].startswith(first.created_at.strftime("%Y-%m-%dT%H:%M:%S"))
 
 
-@pytest.mark.parametrize(
-    ("line", "why"),
-    [
-        (b"{", "not a JSON object"),
-        (MATCH | {"partner": "nobody"}, "user not found"),
-        (MATCH | {"externalId": "nobody"}, "user not found"),
-        (MATCH | {"externalId": "a/b"}, "externalId: Must not contain a slash"),
-        (MATCH | {"kind": "personRequest"}, "kind: Must be one of: identityVerification"),
-        (MATCH | {"kind": ["screening"]}, "kind: Must be one of"),
-        (MATCH | {"list": ""}, "list: Must not be empty"),
-        (MATCH | {"listDate": "2999-01-01"}, "listDate: Must not be in the future"),
-        (MATCH | {"shoe\x1bSize": 9}, "shoe\\u001bSize: Unknown field"),
-        (
-            {"kind": "screening", "list": "UN", "listDate": "2026-11-01", "result": "possibleMatch"},
-            "reference: This field",
-        ),
-        (RATED | {"reviewOn": "2999-01-01"}, "reviewOn: Must be at most 5 years ahead"),
-        (RATED | {"rating": "none"}, "rating: Must be one of: low, medium, high"),
-        (VERIFIED | {"verifiedOn": "1990-12-09"}, "verifiedOn: Must not be before the user's birth date"),
-    ],
-)
-def test_a_bad_line_is_rejected_with_its_number_and_the_others_are_recorded(
-    record: Any, tmp_path: Path, line: Any, why: str
-) -> None:
+BAD_LINES: list[tuple[Any, str]] = [
+    (b"{", "not a JSON object"),
+    (MATCH | {"partner": "nobody"}, "user not found"),
+    (MATCH | {"externalId": "nobody"}, "user not found"),
+    (MATCH | {"externalId": "a/b"}, "externalId: Must not contain a slash"),
+    (MATCH | {"kind": "personRequest"}, "kind: Must be one of: identityVerification"),
+    (MATCH | {"kind": ["screening"]}, "kind: Must be one of"),
+    (MATCH | {"list": ""}, "list: Must not be empty"),
+    (MATCH | {"listDate": "2999-01-01"}, "listDate: Must not be in the future"),
+    (MATCH | {"shoe\x1bSize": 9}, "shoe\\u001bSize: Unknown field"),
+    (
+        {"kind": "screening", "list": "UN", "listDate": "2026-11-01", "result": "possibleMatch"},
+        "reference: This field",
+    ),
+    (RATED | {"reviewOn": "2999-01-01"}, "reviewOn: Must be at most 5 years ahead"),
+    (RATED | {"rating": "none"}, "rating: Must be one of: low, medium, high"),
+    (VERIFIED | {"verifiedOn": "1990-12-09"}, "verifiedOn: Must not be before the user's birth date"),
+]
+
+
+def test_a_bad_line_is_rejected_with_its_number_and_the_others_are_recorded(record: Any, tmp_path: Path) -> None:
     rejects = tmp_path / "rejects"
-    assert record(RATED, line, MATCH, options=("--rejects", str(rejects))) == (2, 0, 1)
-    [error] = record.errors
-    assert error.startswith(f"line 2: {why}")
-    assert rejects.read_text().startswith("# Rejected, line 2: ")
+    lines = [RATED, *(line for line, _why in BAD_LINES), MATCH]
+    assert record(*lines, options=("--rejects", str(rejects))) == (2, 0, len(BAD_LINES))
+    for number, (error, (_line, why)) in enumerate(zip(record.errors, BAD_LINES, strict=True), 2):
+        assert error.startswith(f"line {number}: {why}")
+        assert f"# Rejected, line {number}: " in rejects.read_text()
 
 
 def test_a_dry_run_writes_nothing(record: Any) -> None:
@@ -204,11 +202,11 @@ def test_two_ratings_of_one_batch_leave_the_later_one_open(record: Any) -> None:
     assert still.fields["rating"] == "high"
 
 
-@pytest.mark.parametrize("kind", [kinds.SCREENING, kinds.RISK_RATING, kinds.PERSON_REQUEST])
-def test_a_list_is_in_the_order_of_its_index(kind: Any, db: None) -> None:
-    sql, parameters = entries.open_entries(kind)[:100].query.sql_with_params()
-    with planning_without(*UNORDERED) as cursor:
-        cursor.execute(f"EXPLAIN {sql}", parameters)
-        plan = "\n".join(row for (row,) in cursor.fetchall())
-    assert "using file_entry_open on" in plan
-    assert "Sort" not in plan
+def test_a_list_is_in_the_order_of_its_index(db: None) -> None:
+    for kind in (kinds.SCREENING, kinds.RISK_RATING, kinds.PERSON_REQUEST):
+        sql, parameters = entries.open_entries(kind)[:100].query.sql_with_params()
+        with planning_without(*UNORDERED) as cursor:
+            cursor.execute(f"EXPLAIN {sql}", parameters)
+            plan = "\n".join(row for (row,) in cursor.fetchall())
+        assert "using file_entry_open on" in plan
+        assert "Sort" not in plan
