@@ -1,7 +1,7 @@
 """The rule that a user becomes active with a verified identity, and the flags of records that lack something."""
 
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Callable, Iterator
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -11,6 +11,8 @@ from pytest_django import Settings
 
 from core.models import AuditEntry
 from core.refusals import RefusedError
+from partners.models import Partner
+from staff.models import Staff
 from tests import factories
 from tests.support.approval_rules import identity_rule, no_rules_left, reviewer, set_rule
 from tests.support.client import PartnerClient
@@ -32,16 +34,36 @@ PASSPORT = {
 MISSING, CHANGED, EXPIRED = "No record says", "have changed since", "has expired"
 
 
-@pytest.fixture
-def rule() -> Iterator[None]:
+@pytest.fixture(scope="class")
+def rule(django_db_setup: None) -> Iterator[None]:
     with identity_rule():
         yield
 
 
-def verify(user: User, **changed: Any) -> FileEntry:
-    born = user.date_of_birth
-    data = PASSPORT | {name: str(value) for name, value in changed.items()}
-    return entries.record(user_id=user.pk, born=born, kind="identityVerification", data=data, by=reviewer())
+@pytest.fixture
+def user(partner: Partner) -> User:
+    made: User = factories.UserFactory.create(partner=partner, external_id="ada")
+    return made
+
+
+Verify = Callable[..., FileEntry]
+
+
+@pytest.fixture
+def verify(user: User, reviewer: Staff) -> Verify:
+    """Records a verification of the user's identity."""
+
+    def recorded(**changed: Any) -> FileEntry:
+        data = PASSPORT | {name: str(value) for name, value in changed.items()}
+        born = user.date_of_birth
+        return entries.record(user_id=user.pk, born=born, kind="identityVerification", data=data, by=reviewer)
+
+    return recorded
+
+
+def change(user: User, **columns: Any) -> None:
+    User.objects.filter(pk=user.pk).update(**columns)
+    user.refresh_from_db()
 
 
 def flags(user: User) -> set[str]:
@@ -68,9 +90,9 @@ def test_without_the_rule_a_user_becomes_active_as_shipped(user: User) -> None:
 class TestOn:
     """Of the newest record, which must lack nothing."""
 
-    def test_a_user_without_a_record_does_not_become_active(self, user: User) -> None:
+    def test_a_user_without_a_record_does_not_become_active(self, user: User, verify: Verify) -> None:
         refused(user, MISSING)
-        verify(user)
+        verify()
         assert compliance.blocking_reason(user, "active") == ""
         factories.decide(user, "active")
 
@@ -78,51 +100,44 @@ class TestOn:
         assert compliance.blocking_reason(user, "rejected") == ""
         factories.reopen(user)
 
-    @pytest.mark.parametrize("change", [{"firstName": "Grace"}, {"lastName": "Hopper"}, {"dateOfBirth": "1991-01-01"}])
-    def test_a_record_from_before_a_change_of_name_or_birth_date_does_not_do(
-        self, api: PartnerClient, user: User, change: dict[str, str]
-    ) -> None:
-        verify(user)
-        assert api.patch("/v1/users/ada", change).status == 200
-        user.refresh_from_db()
+    def test_a_record_from_before_a_change_of_name_or_birth_date_does_not_do(self, user: User, verify: Verify) -> None:
+        for columns in ({"first_name": "Grace"}, {"last_name": "Hopper"}, {"date_of_birth": date(1991, 1, 1)}):
+            verify()
+            change(user, **columns)
+            refused(user, CHANGED)
+            assert flags(user) == {"verifiedBeforeChange"}, columns
+            verify()
+            assert flags(user) == set()
+        # A change and back is one, too.
+        change(user, first_name="Ada")
+        change(user, first_name="Grace")
         refused(user, CHANGED)
-        assert flags(user) == {"verifiedBeforeChange"}
-        verify(user)
+        # Others are none.
+        verify()
+        change(user, city="Ottawa", email="other@example.com")
         assert flags(user) == set()
         factories.decide(user, "active")
 
-    def test_a_change_and_back_is_a_change(self, api: PartnerClient, user: User) -> None:
-        verify(user)
-        for name in ("Grace", "Ada"):
-            api.patch("/v1/users/ada", {"firstName": name})
-        refused(user, CHANGED)
-
-    def test_other_changes_are_none(self, api: PartnerClient, user: User) -> None:
-        verify(user)
-        api.patch("/v1/users/ada", {"city": "Ottawa", "email": "other@example.com"})
-        assert flags(user) == set()
-        factories.decide(user, "active")
-
-    def test_a_document_does_up_to_its_last_day(self, user: User) -> None:
+    def test_a_document_does_up_to_its_last_day(self, user: User, verify: Verify) -> None:
         today = field_rules.today()
-        verify(user, expiresOn=today - timedelta(days=1))
+        verify(expiresOn=today - timedelta(days=1))
         refused(user, EXPIRED)
         assert flags(user) == {"documentExpired"}
-        verify(user, expiresOn=today)
+        verify(expiresOn=today)
         assert flags(user) == set()
         factories.decide(user, "active")
 
-    def test_the_newest_record_counts_though_an_older_one_lacks_nothing(self, user: User) -> None:
-        verify(user, expiresOn=field_rules.today() + timedelta(days=400))
-        verify(user, expiresOn="2026-02-01")
+    def test_the_newest_record_counts_though_an_older_one_lacks_nothing(self, user: User, verify: Verify) -> None:
+        verify(expiresOn=field_rules.today() + timedelta(days=400))
+        verify(expiresOn="2026-02-01")
         refused(user, EXPIRED)
 
-    def test_it_holds_for_a_suspended_user_and_for_two_people(self, user: User) -> None:
+    def test_it_holds_for_a_suspended_user_and_for_two_people(self, user: User, verify: Verify) -> None:
         first, second = reviewer(), reviewer()
-        verify(user)
+        verify()
         for status in ("active", "suspended"):
             factories.StatusChangeFactory.create(user=user, to_status=status)
-        verify(user, expiresOn="2026-02-01")
+        verify(expiresOn="2026-02-01")
         refused(user, EXPIRED)
         with no_rules_left():
             set_rule("always", start="suspended", end="active")
@@ -131,7 +146,7 @@ class TestOn:
             )
             with pytest.raises(RefusedError, match=EXPIRED):
                 proposals.approve(proposal_id=proposal.pk, by=second)
-            verify(user)
+            verify()
             proposals.approve(proposal_id=proposal.pk, by=second)
         assert User.objects.get(pk=user.pk).status == "active"
 
@@ -142,18 +157,17 @@ class TestOn:
         sandbox.post("/v1/users/ada/verifications", PASSPORT)
         assert sandbox.post("/v1/sandbox/users/ada/status", active).json()["status"] == "active"
 
-    def test_nothing_else_tells_a_partner_that_it_is_on(self, api: PartnerClient, user: User) -> None:
-        seen = api.get("/v1/users/ada").json()
-        with identity_rule():
-            pass
-        # The block has set it to off.
+
+def test_nothing_else_tells_a_partner_that_it_is_on(api: PartnerClient, user: User) -> None:
+    seen = api.get("/v1/users/ada").json()
+    with identity_rule():
         assert api.get("/v1/users/ada").json() == seen
 
 
-def test_flags_are_there_without_the_rule(api: PartnerClient, user: User) -> None:
-    verify(user, expiresOn="2026-02-01")
+def test_flags_are_there_without_the_rule(user: User, verify: Verify) -> None:
+    verify(expiresOn="2026-02-01")
     assert flags(user) == {"documentExpired"}
-    api.patch("/v1/users/ada", {"firstName": "Grace"})
+    change(user, first_name="Grace")
     assert flags(user) == {"verifiedBeforeChange"}
 
 
