@@ -24,7 +24,7 @@ from tests.users.deciding import page_of
 from users import claims
 from users.decisions import proposals
 from users.decisions.compliance import Decision, decide
-from users.models import AccessKind, AccessRecord, Page, Proposal, StatusChange, User
+from users.models import AccessKind, AccessRecord, OpenedPage, Proposal, StatusChange, User
 from users.refusals import refusal_of
 
 
@@ -65,7 +65,7 @@ def propose(user: User, by: Staff, reason: str = "Papers seen.") -> Proposal:
 
 
 def open_case(staff: Staff, user: User) -> None:
-    factories.AccessRecordFactory.create(user=user, staff=staff, detail=Page.CASE)
+    factories.AccessRecordFactory.create(user=user, staff=staff, detail=OpenedPage.CASE)
 
 
 # --- Whose accounts somebody else made ---
