@@ -39,7 +39,7 @@ hypothesis_settings.load_profile("no deadline")
 
 
 # Fixtures whose rows stay in the test database, until the file ends.
-COMMITTING = {"committed_partner", "committed_sandbox", "servers", "service", "proxy", "rows"}
+COMMITTING = {"committed_partner", "committed_sandbox", "seeded", "servers", "service", "proxy", "rows"}
 
 
 # Folders of tests with a make target of their own.

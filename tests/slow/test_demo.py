@@ -1,10 +1,19 @@
-"""The demo's data: users in every status, conversions, documents."""
+"""The demo: its data (users in every status, conversions, documents), and its end at a signal."""
 
-from collections.abc import Iterator
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
+from cryptography import x509
 from django.conf import settings
 from django.core.files.storage import storages
 from django.db import connections, transaction
@@ -16,8 +25,13 @@ from demo.seeding import DUE, DUE_SOON, HELD, PARTNER, SANDBOX_PARTNER, external
 from events.models import WebhookEndpoint
 from partners.models import KEY_PREFIXES, ApiKey, Mode, Partner
 from staff.models import Staff
+from tests.conftest import database_url
+from tests.slow.live.conftest import free_port
+from tests.support import database
 from tests.support.approval_rules import no_rules_left
+from tests.support.commands import obey_all_signals
 from tests.support.documents import stored_at
+from tests.support.timeouts import WAIT_SECONDS
 from transactions.documents.downloads import STORAGE
 from transactions.models import Conversion, Document, DocumentType
 from users.decisions import proposals
@@ -38,21 +52,27 @@ from users.models import (
 from users.profile.field_rules import today
 from users.retention import due_users
 
-USERS, CONVERSIONS = 40, 300
+# As many as `manage.py demo` seeds: it finds these.
+USERS, CONVERSIONS = 40, 600
+CHAIN = ("cert.pem", "authority.pem")
 
 
 @pytest.fixture(scope="module")
-def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with override_settings(STORAGES=stored_at(tmp_path_factory.mktemp("documents").as_uri())):
-        yield
+def documents(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Where the demo has its documents."""
+    kept = tmp_path_factory.mktemp("documents")
+    with override_settings(STORAGES=stored_at(kept.as_uri())):
+        yield kept
 
 
-@pytest.fixture
-def seeded(documents: None, committed_partner: Partner) -> Iterator[Partner]:
-    with no_rules_left():
+@pytest.fixture(scope="module")
+def seeded(django_db_setup: None, django_db_blocker: Any, documents: Path) -> Iterator[Partner]:
+    # The demo claims the case that waits longest, whoever has left it.
+    database.empty()
+    with django_db_blocker.unblock(), no_rules_left():
         seed(users=USERS, conversions=CONVERSIONS)
         yield Partner.objects.get(slug=PARTNER)
-        # Without its rule it could not be approved; the next seeding makes both again.
+        # Without its rule it could not be approved.
         for one in proposals.waiting().filter(user__partner__slug=PARTNER):
             proposals.decline(proposal_id=one.pk, by=one.by, note="The rule ends.")
 
@@ -65,18 +85,14 @@ def counts(partner: Partner) -> list[int]:
     ]
 
 
-def test_seeding_again_adds_nothing(seeded: Partner) -> None:
-    before = counts(seeded)
-    seed(users=USERS, conversions=CONVERSIONS)
+def test_seeding_again_adds_nothing_but_a_new_key_of_the_sandbox_partner(seeded: Partner) -> None:
+    in_force = ApiKey.objects.filter(partner__slug=SANDBOX_PARTNER, revoked_at=None)
+    before, first = counts(seeded), in_force.get()
+    again = seed(users=USERS, conversions=CONVERSIONS)["sandbox"]["apiKey"]
     assert counts(seeded) == before
-
-
-def test_each_seeding_gives_a_new_key_of_the_sandbox_partner(documents: None, committed_partner: Partner) -> None:
-    first, second = (seed(users=0, conversions=0)["sandbox"]["apiKey"] for _ in range(2))
-    assert first.startswith(KEY_PREFIXES[Mode.SANDBOX])
-    (in_force,) = ApiKey.objects.filter(partner__slug=SANDBOX_PARTNER, revoked_at=None)
-    assert second.startswith(in_force.prefix)
-    assert not first.startswith(in_force.prefix)
+    assert again.startswith(KEY_PREFIXES[Mode.SANDBOX])
+    assert again.startswith(in_force.get().prefix)
+    assert in_force.get() != first
 
 
 def test_there_are_users_in_every_status(seeded: Partner) -> None:
@@ -175,3 +191,83 @@ def test_the_triggers_are_back(seeded: Partner) -> None:
         cursor.execute("SELECT count(*) FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'O'")
         assert cursor.fetchone() == (0,)
     connections[serving_role.OWNER].close()
+
+
+# `manage.py demo`
+
+
+@contextmanager
+def demo(documents: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A demo on the test database; its standard output can be read."""
+    environment = os.environ | {
+        "DEBUG": "true",
+        "DATABASE_URL": database_url(serving_role.SERVING),
+        "OWNER_DATABASE_URL": database_url(serving_role.OWNER),
+        "DOCUMENT_STORAGE_URL": documents.as_uri(),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "PORT": str(free_port()),
+    }
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "demo"],
+        cwd=settings.BASE_DIR,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=obey_all_signals,  # noqa: PLW1509 - it only sets what happens at signals
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            kill([*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)])
+        process.communicate(timeout=WAIT_SECONDS)
+
+
+def kill(processes: Iterable[psutil.Process]) -> None:
+    """Ends those that are left."""
+    for one in processes:
+        with suppress(psutil.NoSuchProcess):
+            one.kill()
+
+
+def read_until(process: "subprocess.Popen[str]", text: str) -> str:
+    """What the process printed up to a line with this text."""
+    assert process.stdout is not None
+    printed = ""
+    for line in process.stdout:
+        printed += line
+        if text in line:
+            return printed
+    raise AssertionError(f"The demo ended before it said {text!r}:\n{printed}")
+
+
+def test_a_signal_ends_the_service_too(seeded: Partner, documents: Path) -> None:
+    with demo(documents) as process:
+        printed = read_until(process, "The service's log")
+        serving = re.search(r"Serving on http://\S+:(\d+) until Ctrl-C", printed)
+        assert serving
+        # create_staff prints invitations for it there.
+        assert f"export PORT={serving[1]} " in printed
+        # The service trusts a receiver with this certificate, as step 9 of /docs/go-live has it.
+        certificate = Path(re.search(r"TLS_CERT=(\S+)", printed)[1])  # type: ignore[index]
+        chain = [x509.load_pem_x509_certificate(certificate.with_name(name).read_bytes()) for name in CHAIN]
+        chain[0].verify_directly_issued_by(chain[1])
+        started = psutil.Process(process.pid).children(recursive=True)
+        assert started
+        process.send_signal(signal.SIGTERM)
+        try:
+            assert process.wait(timeout=WAIT_SECONDS) == 0
+            assert not any(one.is_running() for one in started)
+        finally:
+            kill(started)
+
+
+def test_before_it_serves_a_signal_is_a_failure(seeded: Partner, documents: Path) -> None:
+    with demo(documents) as process:
+        read_until(process, "Migrating the database")
+        # As when the terminal is closed.
+        process.send_signal(signal.SIGHUP)
+        output, _ = process.communicate(timeout=WAIT_SECONDS)
+        assert process.returncode == 130
+        assert output.splitlines()[-1] == "CommandError: The demo was interrupted."
