@@ -3,17 +3,14 @@
 import io
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
 from unittest.mock import Mock
 
 import psycopg
 import pytest
-from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import InternalError, OperationalError, ProgrammingError
 from django.db.migrations.exceptions import MigrationSchemaMissing
@@ -29,6 +26,7 @@ from tests import factories
 from tests.conftest import database_url
 from tests.slow.live.conftest import production
 from tests.support.commands import refusal, run
+from tests.support.forked import Forks, forks
 
 WORK = {
     "list_partners": "partners.management.commands.list_partners.Command.perform",
@@ -88,52 +86,53 @@ def test_migrate_says_what_a_role_without_privileges_needs(db: None, monkeypatch
     assert "OWNER_DATABASE_URL" in refusal("migrate")
 
 
-ABSENT_ROLE = (r"//\w+@", "//absent@")
-ABSENT_DATABASE = (r"@/\w+", "@/absent")
+@pytest.fixture(scope="module")
+def forked(django_db_setup: None) -> Iterator[Forks]:
+    with forks(production(OWNER_DATABASE_URL=database_url(serving_role.OWNER))) as running:
+        yield running
 
 
-@pytest.mark.parametrize(
-    ("variable", "command", "change", "said"),
-    [
-        ("DATABASE_URL", "list_partners", ABSENT_ROLE, 'role "absent" does not exist'),
-        ("DATABASE_URL", "import_conversions -", ABSENT_DATABASE, 'database "absent" does not exist'),
-        ("OWNER_DATABASE_URL", "migrate", ABSENT_ROLE, 'role "absent" does not exist'),
+ABSENT_ROLE = 'role "absent" does not exist'
+
+
+def test_a_refused_connection_is_told_as_what_it_is(forked: Forks) -> None:
+    cases = {
+        "list_partners": ("default", "USER", ABSENT_ROLE),
+        "import_conversions -": ("default", "NAME", 'database "absent" does not exist'),
+        "migrate": ("owner", "USER", ABSENT_ROLE),
         # Django's own.
-        ("DATABASE_URL", "clearsessions", ABSENT_ROLE, 'role "absent" does not exist'),
-        ("DATABASE_URL", "sqlmigrate users 0001", ABSENT_ROLE, 'role "absent" does not exist'),
-        ("OWNER_DATABASE_URL", "setup_database_roles", ABSENT_ROLE, 'role "absent" does not exist'),
-    ],
-)
-def test_a_refused_connection_is_told_as_what_it_is(
-    variable: str, command: str, change: tuple[str, str], said: str, db: None
-) -> None:
-    url = re.sub(*change, database_url(serving_role.SERVING))
-    refused = ended(*command.split(), stdin=subprocess.DEVNULL, variables={variable: url})
-    text = f"The database refused the connection: {said}. Check DATABASE_URL and OWNER_DATABASE_URL."
-    assert refused[0] == 1
-    assert refused[1].startswith(f"CommandError: {text}")
-    assert refused[1].count("\n") == 1
-
-
-def test_an_unexpected_exception_is_one_line_and_a_traceback_where_it_is_wanted(db: None) -> None:
-    assert ended("shell", "--verbosity=0", "--command", "'a name'[9]", stdin=subprocess.DEVNULL) == (
-        1,
-        "CommandError: IndexError at <string>:1; `--traceback` shows all of it.\n",
+        "clearsessions": ("default", "USER", ABSENT_ROLE),
+        "sqlmigrate users 0001": ("default", "USER", ABSENT_ROLE),
+        "setup_database_roles": ("owner", "USER", ABSENT_ROLE),
+    }
+    ended = forked.at_once(
+        *(
+            {"arguments": command.split(), "databases": {alias: {changed: "absent"}}}
+            for command, (alias, changed, _) in cases.items()
+        )
     )
-    status, said = ended("shell", "--traceback", "--command", "'a name'[9]", stdin=subprocess.DEVNULL)
-    assert status == 1
-    assert said.endswith("IndexError: string index out of range\n")
+    told = "CommandError: The database refused the connection: {}. Check DATABASE_URL and OWNER_DATABASE_URL."
+    assert {
+        command: (one.status, one.errors.count("\n"), one.errors.startswith(told.format(said)))
+        for (command, (*_, said)), one in zip(cases.items(), ended, strict=True)
+    } == dict.fromkeys(cases, (1, 1, True)), ended
 
 
-def test_a_commands_json_is_all_of_its_output(committed_partner: Partner) -> None:
+def test_an_unexpected_exception_is_one_line_and_a_traceback_where_it_is_wanted(forked: Forks) -> None:
+    failing = ("shell", "--verbosity=0", "--command", "'a name'[9]")
+    shown = "CommandError: IndexError at <string>:1; `--traceback` shows all of it.\n"
+    assert forked.run(*failing) == (1, "", shown)
+    traced = forked.run(*failing, "--traceback")
+    assert traced.status == 1
+    assert traced.errors.endswith("IndexError: string index out of range\n")
+
+
+def test_a_commands_json_is_all_of_its_output(committed_partner: Partner, forked: Forks) -> None:
     endpoint = factories.WebhookEndpointFactory.create(partner=committed_partner)
-    arguments = (sys.executable, "manage.py", "test_webhook", str(endpoint.pk), "--json")
-    done = subprocess.run(
-        arguments, cwd=settings.BASE_DIR, env=os.environ | production(), capture_output=True, check=False
-    )
-    assert set(json.loads(done.stdout)) >= {"error"}
+    ended = forked.run("test_webhook", str(endpoint.pk), "--json")
+    assert set(json.loads(ended.output)) >= {"error"}
     # Its line in the log.
-    assert json.loads(done.stderr)["event"] == "webhook attempt"
+    assert json.loads(ended.errors)["event"] == "webhook attempt"
 
 
 @pytest.mark.parametrize(
@@ -169,47 +168,29 @@ def test_a_secret_that_cannot_be_shown_is_not_made(
     assert list(partner.api_keys.values_list("pk", "expires_at")) == before
 
 
-def ended(*arguments: str, variables: dict[str, str] | None = None, **options: Any) -> tuple[int, str]:
-    """The exit status and standard error of a command run in a shell's way."""
-    done = subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        check=False,
-        cwd=settings.BASE_DIR,
-        env=os.environ | production(**variables or {}),
-        stderr=subprocess.PIPE,
-        text=True,
-        **options,
-    )
-    return done.returncode, done.stderr
+def test_a_full_disk_behind_standard_output_is_one_line(forked: Forks) -> None:
+    ended = forked.run("list_partners", stdout="/dev/full")
+    assert ended == (1, "", "CommandError: Standard output cannot be written: No space left on device.\n")
 
 
-def test_a_full_disk_behind_standard_output_is_one_line(partner: Partner) -> None:
-    with Path("/dev/full").open("w") as full:
-        assert ended("list_partners", stdout=full) == (
-            1,
-            "CommandError: Standard output cannot be written: No space left on device.\n",
-        )
+def test_a_closed_standard_output_is_one_line_and_nothing_is_done(committed_partner: Partner, forked: Forks) -> None:
+    ended = forked.run("set_partner", committed_partner.slug, "--disable", closed=[1])
+    assert ended == (1, "", "Standard output is closed.\n")
+    committed_partner.refresh_from_db()
+    assert committed_partner.enabled
 
 
-def test_a_closed_standard_output_is_one_line_and_nothing_is_done(partner: Partner) -> None:
-    said = ended("set_partner", partner.slug, "--disable", preexec_fn=lambda: os.close(1))
-    assert said == (1, "Standard output is closed.\n")
-
-
-def test_an_output_that_lacks_a_character_is_no_error(
-    committed_partner: Partner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_output_that_lacks_a_character_is_no_error(committed_partner: Partner, forked: Forks) -> None:
     Partner.objects.update(name="Caf\N{LATIN SMALL LETTER E WITH ACUTE}")
-    monkeypatch.setenv("PYTHONIOENCODING", "ascii")
-    with (tmp_path / "output").open("w") as output:
-        assert ended("list_partners", stdout=output) == (0, "")
-    assert "Caf\\xe9" in Path(output.name).read_text()
+    ended = forked.run("list_partners", encoding="ascii")
+    assert (ended.status, ended.errors) == (0, "")
+    assert "Caf\\xe9" in ended.output
 
 
-def test_a_closed_standard_input_is_one_line(partner: Partner) -> None:
-    status, said = ended("import_conversions", "-", preexec_fn=lambda: os.close(0))
-    assert (status, said.count("\n")) == (1, 1)
-    assert said.startswith("CommandError: ")
+def test_a_closed_standard_input_is_one_line(forked: Forks) -> None:
+    ended = forked.run("import_conversions", "-", closed=[0])
+    assert (ended.status, ended.errors.count("\n")) == (1, 1)
+    assert ended.errors.startswith("CommandError: ")
 
 
 def test_a_signal_that_nohup_ignores_ends_no_command() -> None:
@@ -222,13 +203,14 @@ def test_a_signal_that_nohup_ignores_ends_no_command() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_migrate_reads_dates_whatever_the_style_of_the_role(django_db_setup: None) -> None:
+def test_migrate_reads_dates_whatever_the_style_of_the_role(forked: Forks) -> None:
     url = database_url(serving_role.OWNER)
     with psycopg.connect(database_url(serving_role.OWNER, SUPERUSER), autocommit=True) as superuser:
         role = sql.Identifier(str(conninfo_to_dict(url)["user"]))
         superuser.execute(sql.SQL("ALTER ROLE {} SET datestyle = 'German, DMY'").format(role))
         try:
-            assert ended("migrate", stdout=subprocess.DEVNULL, variables={"OWNER_DATABASE_URL": url}) == (0, "")
+            ended = forked.run("migrate")
+            assert (ended.status, ended.errors) == (0, "")
         finally:
             superuser.execute(sql.SQL("ALTER ROLE {} RESET datestyle").format(role))
 

@@ -66,23 +66,35 @@ def test_a_compressed_file_is_imported_through_zcat(line: Line, tmp_path: Path, 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_ends_an_import_after_its_batch(
-    tmp_path: Path, line: Line, committed_partner: Partner, number: signal.Signals, status: int
+    tmp_path: Path,
+    line: Line,
+    committed_partner: Partner,
+    monkeypatch: pytest.MonkeyPatch,
+    number: signal.Signals,
+    status: int,
 ) -> None:
-    count = import_conversions.Command.batch_lines
-    file = write(tmp_path / "f", *(line(n) for n in range(count - 1)), line(count, rate="0"), line(count + 1))
-    with held_up(committed_partner, "cv-7") as blocker:
-        process = manage("import_conversions", str(file))
-        wait_until_held_up()
-        process.send_signal(number)
-        blocker.rollback()
-        _, errors = process.communicate()
-    rejected, ended = errors.decode().splitlines()
-    assert process.returncode == status
-    assert rejected.startswith(f"line {count}: ")
-    counts = f"{count - 1} imported, 0 unchanged, 1 rejected"
-    assert ended == f"CommandError: Stopped by {number.name}. The last line processed is {count} ({counts}). {AGAIN}"
-    assert len(stored(committed_partner)) == count - 1
-    assert last_counts() == {"file": "f", "imported": count - 1, "unchanged": 0, "rejected": 1}
+    in_batches(monkeypatch, 10)
+    file = write(tmp_path / "f", *(line(n) for n in range(9)), line(10, rate="0"), line(11))
+    # Whatever the tests themselves were started to ignore.
+    before = signal.signal(number, signal.SIG_DFL)
+    with held_up(committed_partner, "cv-7") as blocker, ThreadPoolExecutor(1) as pool:
+
+        def end_it() -> None:
+            wait_until_held_up()
+            os.kill(os.getpid(), number)
+            blocker.rollback()
+
+        ending = pool.submit(end_it)
+        result = Result(file)
+        ending.result()
+    signal.signal(number, before)
+    assert result.status == status
+    (rejected,) = result.errors
+    assert rejected.startswith("line 10: ")
+    counts = "9 imported, 0 unchanged, 1 rejected"
+    assert result.reason == f"Stopped by {number.name}. The last line processed is 10 ({counts}). {AGAIN}"
+    assert len(stored(committed_partner)) == 9
+    assert last_counts() == {"file": "f", "imported": 9, "unchanged": 0, "rejected": 1}
 
 
 def test_an_import_outlives_lost_connections_and_counts_each_line_once(

@@ -4,10 +4,7 @@ Among it are the failures whose texts hold values: PostgreSQL names the whole ro
 """
 
 import json
-import os
 import re
-import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +23,7 @@ from tests import factories
 from tests.conftest import database_url
 from tests.slow.live.conftest import production
 from tests.support.client import PartnerClient, Response
+from tests.support.forked import Forks, forks
 from tests.support.leaking import (
     CONTENT,
     HOST,
@@ -64,6 +62,14 @@ def service(
 ) -> Iterator[Watched]:
     with watched(tmp_path_factory.mktemp("log") / "log", **environment) as service:
         yield service
+
+
+@pytest.fixture(scope="module")
+def forked(django_db_setup: None, environment: dict[str, str]) -> Iterator[Forks]:
+    """Commands as ops run them in production."""
+    given = {"PSI_API_KEY": "psi_key_leak", "PSI_SECRET": "psi_secret_leak"}
+    with forks(production(**environment) | given) as running:
+        yield running
 
 
 class Recorder:
@@ -152,14 +158,12 @@ def test_a_row_that_the_database_refuses_is_not_told(
 
 
 def test_a_document_that_is_cut_off_leaves_neither_its_title_nor_its_content(
-    service: Watched, api: PartnerClient, user: User, environment: dict[str, str], tmp_path: Path
+    service: Watched, api: PartnerClient, user: User, environment: dict[str, str], forked: Forks, tmp_path: Path
 ) -> None:
     statement = tmp_path / "statement.txt"
     statement.write_text(CONTENT * 100_000)
-    published = run(
-        "publish_document", *whose(user), str(statement), "--type", "taxSlip", "--title", TITLE, **environment
-    )
-    assert published.returncode == 0, published.stderr
+    published = forked.run("publish_document", *whose(user), str(statement), "--type", "taxSlip", "--title", TITLE)
+    assert published.status == 0, published.errors
     path = f"/v1/users/{PERSONAL['externalId']}/documents"
     document = api.get(path).json()["items"][0]["documentId"]
     assert api.get(f"{path}/{document}").status == 200
@@ -174,7 +178,7 @@ def test_a_document_that_is_cut_off_leaves_neither_its_title_nor_its_content(
     (line,) = [line for line in service.lines() if line.get("logger", "").startswith("_granian")]
     assert line["event"] == "Application callable raised an exception"
     assert any("downloads.py" in place for place in line["failure"])
-    assert_silent(service.log.read_text() + published.stderr, CONTENT.upper())
+    assert_silent(service.log.read_text() + published.errors, CONTENT.upper())
 
 
 @pytest.mark.parametrize("who", ["superuser", "stranger"])
@@ -234,35 +238,6 @@ def whose(user: User) -> tuple[str, str]:
     return user.partner.slug, user.external_id
 
 
-def run(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """A command as ops run it in production."""
-    return python("manage.py", *arguments, **environment)
-
-
-def python(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=settings.BASE_DIR,
-        env=os.environ | production(**environment) | {"PSI_API_KEY": "psi_key_leak", "PSI_SECRET": "psi_secret_leak"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def run_all(
-    jobs: dict[str, tuple[list[str], str]], folder: Path, **environment: str
-) -> dict[str, "subprocess.CompletedProcess[str]"]:
-    """The same of several commands, in forks of one process."""
-    file = folder / "jobs.json"
-    file.write_text(json.dumps([{"arguments": [name, *job[0]], "stdin": job[1]} for name, job in jobs.items()]))
-    done = python("-m", "tests.support.forked", str(file), **environment)
-    assert done.returncode == 0, done.stderr
-    ended = zip(jobs, json.loads(done.stdout), strict=True)
-    return {name: subprocess.CompletedProcess((), end["returncode"], "", end["stderr"]) for name, end in ended}
-
-
 def commands(user: User, service: Watched) -> dict[str, tuple[list[str], str]]:
     """Each command of ours, with arguments and input that hold markers."""
     partner, external_id = whose(user)
@@ -307,22 +282,19 @@ def commands(user: User, service: Watched) -> dict[str, tuple[list[str], str]]:
     }
 
 
-def test_commands_leave_nothing_on_standard_error(
-    service: Watched, user: User, environment: dict[str, str], tmp_path: Path
-) -> None:
-    ended = run_all(commands(user, service), tmp_path, **environment)
-    assert (ended["import_conversions"].returncode, ended["record_file_entries"].returncode) == (1, 1)
-    for name, process in ended.items():
-        assert found_in(process.stderr, [*MARKERS, "psi_secret_leak"]) == [], name
+def test_commands_leave_nothing_on_standard_error(service: Watched, user: User, forked: Forks) -> None:
+    jobs = commands(user, service)
+    ended = {name: forked.run(name, *arguments, stdin=stdin) for name, (arguments, stdin) in jobs.items()}
+    assert (ended["import_conversions"].status, ended["record_file_entries"].status) == (1, 1)
+    found = {name: found_in(one.errors, [*MARKERS, "psi_secret_leak"]) for name, one in ended.items()}
+    assert not any(found.values()), found
     assert_silent(service.log.read_text())
 
 
-def test_a_command_that_crashes_tells_where_and_not_what(user: User, environment: dict[str, str]) -> None:
+def test_a_command_that_crashes_tells_where_and_not_what(user: User, forked: Forks) -> None:
     staff = Staff.objects.create(username=f"leak-{uuid.uuid4()}", is_staff=True, is_superuser=True)
     with forbidden("users_statuschange", "false"):
-        ended = run(
-            *("change_user_status", *whose(user), "active", "--reason", REASON, "--by", staff.username), **environment
-        )
-    assert ended.returncode == 1
-    assert re.fullmatch(r"CommandError: IntegrityError at \S+\.py:\d+; `--traceback` shows all of it\.\n", ended.stderr)
-    assert_silent(ended.stderr)
+        ended = forked.run("change_user_status", *whose(user), "active", "--reason", REASON, "--by", staff.username)
+    assert ended.status == 1
+    assert re.fullmatch(r"CommandError: IntegrityError at \S+\.py:\d+; `--traceback` shows all of it\.\n", ended.errors)
+    assert_silent(ended.errors)
