@@ -115,12 +115,12 @@ def test_a_user_s_events_arrive_in_order_if_none_fails(
     committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, delivering: Any
 ) -> None:
     add_endpoint(committed_partner, receiver)
-    users = [UserFactory.create(partner=committed_partner) for _ in range(5)]
+    users = [UserFactory.create(partner=committed_partner) for _ in range(3)]
     for status in (Status.ACTIVE, Status.SUSPENDED, Status.ACTIVE):
         for user in users:
             StatusChangeFactory.create(user=user, to_status=status)
     with delivering(), delivering():
-        wait_until(delivered(committed_partner, 15))
+        wait_until(delivered(committed_partner, 9))
     received = [request.json()["data"] for request in receiver.requests]
     for user in users:
         times = [data["updatedAt"] for data in received if data["userId"] == str(user.pk)]
@@ -130,7 +130,7 @@ def test_a_user_s_events_arrive_in_order_if_none_fails(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_it_when_the_sends_under_way_have_ended(
+def test_the_check_knows_it_and_a_signal_ends_it_when_the_sends_under_way_have_ended(
     committed_partner: Partner, receiver: Receiver, add_endpoint: AddEndpoint, process: Any, number: signal.Signals
 ) -> None:
     add_endpoint(committed_partner, receiver)
@@ -139,6 +139,7 @@ def test_a_signal_ends_it_when_the_sends_under_way_have_ended(
     UserFactory.create_batch(3, partner=committed_partner, status=Status.ACTIVE)
     with process() as running:
         wait_until(lambda: receiver.open == 2)
+        wait_until(lambda: list(check_deliverer()) == [])
         running.send_signal(number)
         go_on.set()
         assert running.wait(WAIT_SECONDS) == 0
@@ -146,11 +147,6 @@ def test_a_signal_ends_it_when_the_sends_under_way_have_ended(
     assert 2 <= len(receiver.requests) <= 3
     assert delivered(committed_partner, len(receiver.requests))()
     assert not WebhookDelivery.objects.filter(endpoint__partner=committed_partner).exclude(leased_until=None)
-
-
-def test_the_check_of_the_installation_knows_a_running_process(committed_partner: Partner, process: Any) -> None:
-    with process():
-        wait_until(lambda: list(check_deliverer()) == [])
 
 
 @pytest.mark.parametrize("part", [(Relay, "assign_positions"), (delivering_module, "lease")], ids=["relay", "lease"])

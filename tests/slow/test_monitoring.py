@@ -7,13 +7,13 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from django.conf import settings
 from django.db.models.functions import Now
+from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
@@ -23,6 +23,7 @@ from core.database import serving_role
 from events.monitoring import APPLICATION_NAME, feeds
 from partners.authentication import keys
 from partners.models import ApiKey, Mode, Partner
+from partners.monitoring import health
 from partners.monitoring.metrics import InstallationCollector, gauges
 from tests import factories
 from tests.conftest import database_url
@@ -327,12 +328,12 @@ def ends() -> dict[str, datetime]:
 
 # Readiness
 
-LOST = "the secret of no key in force can be decrypted"
-
 
 def test_readiness_warns_of_keys_in_force_alone_and_fails_where_all_are_lost(
-    committed_partner: Partner, tmp_path: Path
+    committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A result counts for a minute otherwise.
+    monkeypatch.setattr(health, "_undecryptable_secrets", health.Probe(health.count_undecryptable_secrets))
     # Those of other tests.
     ApiKey.objects.filter(revoked_at=None).update(revoked_at=Now())
     for _ in range(3):
@@ -340,19 +341,14 @@ def test_readiness_warns_of_keys_in_force_alone_and_fails_where_all_are_lost(
     lost = committed_partner.api_keys.order_by("pk")[:2]
     committed_partner.api_keys.filter(pk__in=[key.pk for key in lost]).update(encrypted_secret="of a retired key")
     committed_partner.api_keys.filter(pk=lost[0].pk).update(revoked_at=Now())
-    warnings = {"apiKeys": "keys in force whose secret cannot be decrypted: 1"}
 
-    def is_warned(service: Watched) -> bool:
-        response = service.monitored("/readyz")
-        body = response.json()
-        return (response.status, body["status"], body.get("warnings")) == (200, "ok", warnings)
+    def is_shown(status: int, name: str, problem: str) -> bool:
+        response = Client().get("/readyz")
+        return (response.status_code, response.json().get(name, {}).get("apiKeys")) == (status, problem)
 
-    with watched(tmp_path / "log") as service:
-        wait_until(lambda: is_warned(service))
-        committed_partner.api_keys.update(encrypted_secret="of a retired key")
-        # The last result counts for a minute.
-    with watched(tmp_path / "another log") as service:
-        wait_until(lambda: service.health()[1].get("apiKeys") == LOST)
-        assert service.monitored("/readyz").status == 503
+    # On a busy machine a probe may once take too long, and says nothing of keys.
+    wait_until(lambda: is_shown(200, "warnings", "keys in force whose secret cannot be decrypted: 1"))
+    committed_partner.api_keys.update(encrypted_secret="of a retired key")
+    wait_until(lambda: is_shown(503, "checks", "the secret of no key in force can be decrypted"))
     # Other tests are not to be warned of it.
     committed_partner.api_keys.filter(revoked_at=None).update(revoked_at=Now())
