@@ -12,7 +12,7 @@ from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import TOTP
 from allauth.mfa.webauthn.forms import LoginWebAuthnForm
 from allauth.socialaccount.models import SocialAccount, SocialToken
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 from prometheus_client import REGISTRY
@@ -22,6 +22,7 @@ from core.models import AuditEntry
 from staff.access import disable, invite_again
 from staff.accounts import create_staff, role_names
 from staff.models import Staff
+from staff.oidc import accounts
 from tests import factories
 from tests.staff.login.test_login import PASSKEY, PASSWORD, age, enrolled, inside, log_in
 from tests.staff.login.test_reauthentication import grow_stale
@@ -90,7 +91,7 @@ def sign_in(company: OidcProvider, client: Client | None = None, **query: str) -
 
 def is_in(client: Client) -> bool:
     """Whether a person has come all the way."""
-    response = client.get("/admin/")
+    response = client.get("/admin/jsi18n/")
     return not response.headers.get("Location", "").startswith(("/admin/login/", "/admin/account/"))
 
 
@@ -133,7 +134,7 @@ def test_nothing_of_the_provider_is_stored_but_issuer_and_sub(company: OidcProvi
     assert "ada@example.com" not in kept
 
 
-@pytest.mark.parametrize("claims", [{"email_verified": False}, {"email_verified": None}, {"email": "bob@example.com"}])
+@pytest.mark.parametrize("claims", [{"email_verified": False}, {"email": "bob@example.com"}])
 def test_another_or_an_unverified_address_finds_nobody(
     company: OidcProvider, ada: Staff, claims: dict[str, Any]
 ) -> None:
@@ -145,60 +146,64 @@ def test_another_or_an_unverified_address_finds_nobody(
     assert trail("signIn.refusedDirectory") == [("oidc", "signIn.refusedDirectory", "")]
 
 
-@pytest.mark.parametrize(
-    ("person", "token", "cause"),
-    [
-        ({}, {"email": ADA["email"], "xms_edov": True}, None),
-        ({}, {"email": ADA["email"], "xms_edov": "1"}, None),
-        ({}, {"email": ADA["email"]}, "address not verified"),
-        ({}, {"email": ADA["email"], "xms_edov": True, "email_verified": False}, "address not verified"),
+def test_an_address_is_of_the_first_document_that_has_one_and_says_that_it_is_verified() -> None:
+    email, other = {"email": "ada@example.com"}, {"email": "mallory@example.com"}
+    # The ID token, what userinfo says, and what is wrong.
+    cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+        (email | {"email_verified": True}, {}, ""),
+        ({}, email | {"email_verified": True}, ""),
+        (email | {"email_verified": False}, {}, "address not verified"),
+        (email | {"email_verified": None}, {}, "address not verified"),
+        # Entra's.
+        (email | {"xms_edov": True}, {}, ""),
+        (email | {"xms_edov": "1"}, {}, ""),
+        (email, {}, "address not verified"),
+        (email | {"xms_edov": True, "email_verified": False}, {}, "address not verified"),
         # Another document's: userinfo's verification is of userinfo's address.
-        (ADA | {"email": "mallory@example.com"}, {"email": ADA["email"]}, "address not verified"),
-        ({"email": ADA["email"]}, {"xms_edov": True}, "address not verified"),
-        ({"email": ADA["email"], "email_verified": False}, {"xms_edov": True}, "address not verified"),
-    ],
-)
-def test_entra_says_otherwise_that_an_address_is_verified(
-    company: OidcProvider, ada: Staff, person: dict[str, Any], token: dict[str, Any], cause: str | None
-) -> None:
-    company.say(person={"sub": "1", "amr": ["mfa"]} | person, idToken=token)
-    client, response = sign_in(company)
-    assert is_in(client) == (cause is None)
-    assert cause is None or refusal(response) == cause
+        (email, other | {"email_verified": True}, "address not verified"),
+        ({"xms_edov": True}, email, "address not verified"),
+        ({"xms_edov": True}, email | {"email_verified": False}, "address not verified"),
+        ({}, {}, "no address"),
+    ]
+
+    def wrong(*documents: dict[str, Any]) -> str:
+        try:
+            accounts._verified_address(*documents)
+        except accounts.SignInRefusedError as refused:
+            return refused.cause
+        return ""
+
+    assert [(token, person, wrong(token, person)) for token, person, _ in cases] == cases
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        *("m\u0131ke@corp.example", "mike@co\u0280p.example", "\uff4dike@corp.example", "mike@corp.examp\u017fe"),
-        # A long s is none.
-        "mike@corp.e\u017fample",
-    ],
-)
-def test_an_address_that_looks_alike_is_another(company: OidcProvider, address: str) -> None:
+def test_entra_says_in_the_id_token_that_an_address_is_verified(company: OidcProvider, ada: Staff) -> None:
+    company.say(person={"sub": "1", "amr": ["mfa"]}, idToken={"email": ADA["email"], "xms_edov": True})
+    assert is_in(sign_in(company)[0])
+
+
+def test_an_address_that_looks_alike_is_another(company: OidcProvider) -> None:
     mike = create_staff(username="mike", email="Mike@corp.example", role="administrator")
-    company.say(person=ADA | {"email": address})
-    assert refusal(sign_in(company)[1]) in {"unknown person", "no address"}
+    alike = ("m\u0131ke@corp.example", "mike@co\u0280p.example", "\uff4dike@corp.example", "mike@corp.e\u017fample")
+    with transaction.atomic():
+        assert {address: accounts._with_address(address) for address in alike} == dict.fromkeys(alike)
+    company.say(person=ADA | {"email": alike[0]})
+    assert refusal(sign_in(company)[1]) == "unknown person"
     company.say(person=ADA | {"email": "MIKE@CORP.example"})
     assert is_in(sign_in(company)[0])
     assert SocialAccount.objects.get().user == mike
 
 
-@pytest.mark.parametrize(
-    ("address", "username"),
-    [
-        ("miles.o'brien@example.com", "miles.o-brien"),
-        ("r&d@example.com", "r-d"),
-        ("a/b!c@example.com", "a-b-c"),
-        ("ada_partner.example#EXT#@corp.onmicrosoft.com", "ada_partner.example-EXT-"),
-    ],
-)
-def test_an_address_with_characters_that_no_username_has_gets_an_account(
-    company: OidcProvider, roles: None, address: str, username: str
-) -> None:
-    company.say(person=COMPLIANCE | {"email": address})
+def test_an_address_with_characters_that_no_username_has_gets_an_account(company: OidcProvider, roles: None) -> None:
+    names = {
+        "miles.o'brien@example.com": "miles.o-brien",
+        "r&d@example.com": "r-d",
+        "ada_partner.example#EXT#@corp.onmicrosoft.com": "ada_partner.example-EXT-",
+    }
+    made = {address: accounts._make(address, Staff(), "viewer").username for address in names}
+    assert made == names
+    company.say(person=COMPLIANCE | {"email": "a/b!c@example.com"})
     assert is_in(sign_in(company)[0])
-    assert Staff.objects.get(email=address).username == username
+    assert Staff.objects.get(email="a/b!c@example.com").username == "a-b-c"
 
 
 def test_a_subject_has_up_to_255_characters(company: OidcProvider, ada: Staff) -> None:
@@ -210,21 +215,34 @@ def test_a_subject_has_up_to_255_characters(company: OidcProvider, ada: Staff) -
     assert refusal(sign_in(company)[1]) == "unknown person"
 
 
-@pytest.mark.parametrize(
-    ("claim", "claims"),
-    [
-        ("realm_access.roles", {"realm_access": {"roles": ["compliance"]}}),
-        ("https://corp.example/groups", {"https://corp.example/groups": ["compliance"]}),
-    ],
-)
-def test_the_claim_of_the_groups_may_be_nested_or_have_dots(
-    company: OidcProvider, roles: None, settings: Settings, claim: str, claims: dict[str, Any]
-) -> None:
-    settings.STAFF_OIDC_ROLES_CLAIM = claim
-    company.say(person=ADA, idToken=claims)
+def test_the_claim_of_the_groups_may_be_nested(company: OidcProvider, roles: None, settings: Settings) -> None:
+    settings.STAFF_OIDC_ROLES_CLAIM = "realm_access.roles"
+    company.say(person=ADA, idToken={"realm_access": {"roles": ["compliance"]}})
     assert is_in(sign_in(company)[0])
     company.say(person=ADA | {"sub": "2", "email": "b@example.com"}, idToken={"realm_access": ["compliance"]})
     assert refusal(sign_in(company)[1]) == "no role"
+
+
+def test_roles_are_those_of_the_groups_in_the_claim(roles: None, settings: Settings) -> None:
+    cases: list[tuple[str, dict[str, Any], set[str]]] = [
+        ("groups", {"groups": ["everybody", "compliance", "audit"]}, {"reviewer", "auditor"}),
+        ("groups", {"groups": "compliance"}, {"reviewer"}),
+        ("groups", {"groups": []}, set()),
+        ("groups", {"groups": ["everybody"]}, set()),
+        ("groups", {"groups": None}, set()),
+        ("groups", {"groups": {"compliance": 1}}, set()),
+        ("groups", {}, set()),
+        # An address, whose dots name nothing.
+        ("https://corp.example/groups", {"https://corp.example/groups": ["compliance"]}, {"reviewer"}),
+        ("realm_access.roles", {"realm_access": {"roles": ["compliance"]}}, {"reviewer"}),
+        ("realm_access.roles", {"realm_access": ["compliance"]}, set()),
+    ]
+
+    def found(claim: str, claims: dict[str, Any]) -> set[str]:
+        settings.STAFF_OIDC_ROLES_CLAIM = claim
+        return accounts._roles(claims)
+
+    assert [(claim, claims, found(claim, claims)) for claim, claims, _ in cases] == cases
 
 
 def test_who_was_made_a_superuser_here_is_one_no_longer(company: OidcProvider, roles: None) -> None:
@@ -284,11 +302,8 @@ def test_a_name_that_is_taken_is_replaced_by_the_address(company: OidcProvider, 
     assert Staff.objects.get(email="ada@example.com").username == "ada@example.com"
 
 
-@pytest.mark.parametrize("groups", [[], ["everybody"], "everybody", None, {"compliance": 1}])
-def test_without_a_group_of_the_list_nobody_gets_in(
-    company: OidcProvider, roles: None, ada: Staff, groups: Any
-) -> None:
-    company.say(person=ADA | {"groups": groups})
+def test_without_a_group_of_the_list_nobody_gets_in(company: OidcProvider, roles: None, ada: Staff) -> None:
+    company.say(person=ADA | {"groups": ["everybody"]})
     client, response = sign_in(company)
     assert refusal(response) == "no role"
     assert not is_in(client)
@@ -471,12 +486,13 @@ def test_an_unusual_answer_is_right(company: OidcProvider, ada: Staff, claims: C
     assert is_in(sign_in(company)[0])
 
 
-@pytest.mark.parametrize("algorithm", ["RS256", "ES256"])
-def test_a_key_without_a_name_and_an_algorithm_verifies(company: OidcProvider, ada: Staff, algorithm: str) -> None:
-    company.say(rotate=algorithm, bareKey=True)
+def test_a_key_without_a_name_and_an_algorithm_verifies(company: OidcProvider, ada: Staff) -> None:
+    company.say(bareKey=True)
     assert is_in(sign_in(company)[0])
     company.say(bareKey=True, otherKey=True)
     assert refusal(sign_in(company)[1]) == "ID token: InvalidSignatureError"
+    company.say(rotate="ES256", bareKey=True)
+    assert is_in(sign_in(company)[0])
     company.say(rotate="RS256")
 
 
@@ -486,11 +502,15 @@ def test_a_provider_without_userinfo_is_enough(company: OidcProvider, ada: Staff
     assert is_in(sign_in(company)[0])
 
 
-def test_the_secret_goes_by_basic_where_discovery_says_nothing(tmp_path: Path, settings: Settings, ada: Staff) -> None:
-    with started(tmp_path, f"http://testserver{CALLBACK}", AUTH_METHOD="client_secret_basic") as basic:
-        configure(settings, basic)
-        basic.say(person=ADA, discovery={"token_endpoint_auth_methods_supported": None})
-        assert is_in(sign_in(basic)[0])
+def test_another_provider_takes_the_secret_by_basic_and_has_all_claims_in_the_id_token(
+    tmp_path: Path, settings: Settings, roles: None
+) -> None:
+    given = {"AUTH_METHOD": "client_secret_basic", "CLAIMS_IN_ID_TOKEN": "true"}
+    with started(tmp_path, f"http://testserver{CALLBACK}", **given) as provider:
+        configure(settings, provider)
+        discovery = {"token_endpoint_auth_methods_supported": None, "userinfo_endpoint": None}
+        provider.say(person=COMPLIANCE, hang="/me", discovery=discovery)
+        assert sign_in(provider)[0].get(QUEUE).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/token", "/jwks", "/me"])
@@ -552,17 +572,10 @@ def test_the_scope_of_the_groups_is_asked_for_where_the_provider_has_one(company
     assert "groups" in sent["scope"][0].split()
 
 
-def test_claims_of_the_id_token_count_too(tmp_path: Path, settings: Settings, roles: None) -> None:
-    with started(tmp_path, f"http://testserver{CALLBACK}", CLAIMS_IN_ID_TOKEN="true") as provider:
-        configure(settings, provider)
-        provider.say(person=COMPLIANCE, hang="/me", discovery={"userinfo_endpoint": None})
-        assert sign_in(provider)[0].get(QUEUE).status_code == 200
-
-
 # The pages
 
 
-@pytest.mark.parametrize("to", ["//evil.example/", "https://evil.example/", "/\\evil.example", "javascript:alert(1)"])
+@pytest.mark.parametrize("to", ["/\\evil.example", "javascript:alert(1)"])
 def test_next_leads_to_no_other_host(company: OidcProvider, ada: Staff, to: str) -> None:
     client, response = sign_in(company, next=to)
     assert response.headers["Location"] == "/admin/"
