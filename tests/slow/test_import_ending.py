@@ -8,9 +8,9 @@ import pty
 import signal
 import subprocess
 import termios
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,11 @@ from django.core.management import call_command
 from django.db import OperationalError, connection
 from django.db.utils import DataError
 
-from core.database import statements
+from core.database import serving_role, statements
 from core.models import AuditEntry
 from partners.models import Partner
+from tests.conftest import database_url
+from tests.support.forked import Forks, forks
 from tests.transactions.imports.running import (
     Line,
     Result,
@@ -43,6 +45,13 @@ AGAIN = "Run it again: lines imported already are unchanged."
 UNREACHABLE = "The database cannot be reached, or did not respond in time."
 
 
+@pytest.fixture(scope="module")
+def forked(django_db_setup: None) -> Iterator[Forks]:
+    given = {"DJANGO_SETTINGS_MODULE": "config.settings", "DATABASE_URL": database_url(serving_role.SERVING)}
+    with forks(given) as running:
+        yield running
+
+
 def test_a_killed_import_can_be_run_again(tmp_path: Path, line: Line, committed_partner: Partner) -> None:
     file = write(tmp_path / "f", *(line(n) for n in range(import_conversions.Command.batch_lines + 10)))
     with held_up(committed_partner, f"cv-{import_conversions.Command.batch_lines}"):
@@ -56,12 +65,25 @@ def test_a_killed_import_can_be_run_again(tmp_path: Path, line: Line, committed_
     assert Result(file).counts == (10, count, 0)
 
 
-def test_a_compressed_file_is_imported_through_zcat(line: Line, tmp_path: Path, committed_partner: Partner) -> None:
+def test_a_compressed_file_is_imported_through_zcat(
+    line: Line, tmp_path: Path, committed_partner: Partner, forked: Forks
+) -> None:
     (tmp_path / "f.gz").write_bytes(gzip.compress(ndjson(line(1), line(2))))
-    unpacked = subprocess.run(["zcat", str(tmp_path / "f.gz")], capture_output=True, check=True).stdout
+    unpacked = subprocess.run(["zcat", str(tmp_path / "f.gz")], capture_output=True, check=True).stdout.decode()
     # Without a terminal no bar is shown.
-    assert manage("import_conversions", "-").communicate(unpacked) == (b"2 imported, 0 unchanged, 0 rejected.\n", b"")
+    ended = forked.run("import_conversions", "-", stdin=unpacked)
+    assert ended == (0, "2 imported, 0 unchanged, 0 rejected.\n", "")
     assert len(stored(committed_partner)) == 2
+
+
+@contextmanager
+def obeyed(number: signal.Signals) -> Iterator[None]:
+    """Whatever the tests themselves were started to ignore, as under nohup."""
+    before = signal.signal(number, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(number, before)
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
@@ -75,9 +97,7 @@ def test_a_signal_ends_an_import_after_its_batch(
 ) -> None:
     in_batches(monkeypatch, 10)
     file = write(tmp_path / "f", *(line(n) for n in range(9)), line(10, rate="0"), line(11))
-    # Whatever the tests themselves were started to ignore.
-    before = signal.signal(number, signal.SIG_DFL)
-    with held_up(committed_partner, "cv-7") as blocker, ThreadPoolExecutor(1) as pool:
+    with obeyed(number), held_up(committed_partner, "cv-7") as blocker, ThreadPoolExecutor(1) as pool:
 
         def end_it() -> None:
             wait_until_held_up()
@@ -87,7 +107,6 @@ def test_a_signal_ends_an_import_after_its_batch(
         ending = pool.submit(end_it)
         result = Result(file)
         ending.result()
-    signal.signal(number, before)
     assert result.status == status
     (rejected,) = result.errors
     assert rejected.startswith("line 10: ")
@@ -215,39 +234,41 @@ def test_the_audit_log_has_who_imported_what(tmp_path: Path, line: Line) -> None
 
 
 def test_several_imports_of_overlapping_files_in_any_order_give_each_line_once(
-    tmp_path: Path, line: Line, committed_partner: Partner
+    tmp_path: Path, line: Line, committed_partner: Partner, forked: Forks
 ) -> None:
     count = import_conversions.Command.batch_lines + 500
     lines = [line(n) for n in range(count + 500)]
     files = [write(tmp_path / "a", *lines[:count]), write(tmp_path / "b", *lines[:499:-1])]
     files.append(write(tmp_path / "c", *lines[:count]))
-    processes = [manage("import_conversions", str(file), "--json") for file in files]
-    with ThreadPoolExecutor(3) as pool:
-        outputs = list(pool.map(lambda p: p.communicate(), processes))
-    assert [p.returncode for p in processes] == [0, 0, 0], outputs
-    counts = [json.loads(out) for out, _ in outputs]
+    ended = forked.at_once(*({"arguments": ["import_conversions", str(file), "--json"]} for file in files))
+    assert [one.status for one in ended] == [0, 0, 0], ended
+    counts = [json.loads(one.output) for one in ended]
     assert sum(each["imported"] for each in counts) == len(lines)
     assert sum(each["unchanged"] for each in counts) == 3 * count - len(lines)
     assert Conversion.objects.filter(partner=committed_partner).count() == len(lines)
 
 
-def on_a_terminal(*arguments: str) -> str:
-    """What `manage.py` writes to standard error on a terminal."""
-    ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (24, 120))
-    with manage(*arguments, stderr=theirs):
-        os.close(theirs)
-        written = b""
-        with suppress(OSError):  # how a terminal ends
-            while part := os.read(ours, 4096):
-                written += part
-    os.close(ours)
+def read_terminal(descriptor: int) -> str:
+    written = b""
+    with suppress(OSError):  # how a terminal ends
+        while part := os.read(descriptor, 4096):
+            written += part
     return written.decode()
 
 
-def test_a_terminal_shows_a_bar_of_the_bytes_read(line: Line, tmp_path: Path) -> None:
+def test_a_terminal_shows_a_bar_of_the_bytes_read(
+    line: Line, tmp_path: Path, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = write(tmp_path / "file", *(line(number) for number in range(1, 301)))
-    shown = on_a_terminal("import_conversions", str(file))
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 120))
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(read_terminal, ours)
+        with open(theirs, "w", encoding="utf-8") as terminal:  # noqa: PTH123 - a descriptor
+            monkeypatch.setattr("sys.stderr", terminal)
+            assert Result(file).counts == (300, 0, 0)
+        shown = reading.result()
+    os.close(ours)
     assert "100%" in shown
     assert "line 300]" in shown
     assert "\x1b[31" not in shown
