@@ -124,7 +124,7 @@ def test_an_empty_database_gets_a_column_that_a_function_uses_later(db: None, tm
         server.execute(f"CREATE DATABASE {name} OWNER {owner['USER']} TEMPLATE template0")
         try:
             environment = production(DJANGO_SETTINGS_MODULE="config.settings", OWNER_DATABASE_URL=url)
-            migrate = (sys.executable, "manage.py", "migrate", "--verbosity", "0")
+            migrate = (sys.executable, "manage.py", "migrate", "staff", "--verbosity", "0")
             subprocess.run(migrate, cwd=tmp_path, env=os.environ | environment, check=True)
             with psycopg.connect(url) as database:
                 assert database.execute("SELECT staff_may_decide(0)").fetchone() == (False,)
