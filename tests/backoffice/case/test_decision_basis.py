@@ -77,7 +77,8 @@ def test_a_decision_keeps_the_earlier_rejection_and_the_changes_that_the_case_be
 
     viewed, audited = (page_of(client_as(role), user) for role in ("viewer", "auditor"))
     assert "Decided on this" in viewed
-    for private in ("1991", "Jan. 2", "H3B"):
+    assert "1991-01-02" not in viewed
+    for private in ("Jan. 2, 1991", "H3B 2Y5"):
         assert private not in viewed
         assert private in audited
 
