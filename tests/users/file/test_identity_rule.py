@@ -22,6 +22,7 @@ from users.decisions import compliance, proposals
 from users.decisions.risk_flags import risk_flag_codes
 from users.file import entries
 from users.models import FileEntry, IdentityRule, StatusChange, User
+from users.models.columns import REVIEWED_COLUMNS
 from users.profile import field_rules
 
 PASSPORT = {
@@ -101,11 +102,14 @@ class TestOn:
         factories.reopen(user)
 
     def test_a_record_from_before_a_change_of_name_or_birth_date_does_not_do(self, user: User, verify: Verify) -> None:
-        for columns in ({"first_name": "Grace"}, {"last_name": "Hopper"}, {"date_of_birth": date(1991, 1, 1)}):
+        changes = {"first_name": "Grace", "last_name": "Hopper", "date_of_birth": date(1991, 1, 1)}
+        # The SQL of the rule names each, too.
+        assert changes.keys() == {*REVIEWED_COLUMNS}
+        for name, value in changes.items():
             verify()
-            change(user, **columns)
+            change(user, **{name: value})
             refused(user, CHANGED)
-            assert flags(user) == {"verifiedBeforeChange"}, columns
+            assert flags(user) == {"verifiedBeforeChange"}, name
             verify()
             assert flags(user) == set()
         # A change and back is one, too.
