@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.db import transaction
-from playwright.sync_api import Page
+from playwright.sync_api import Page, ViewportSize
 
 from partners.models import Partner
 from tests import factories
@@ -17,6 +17,9 @@ from users.models import Status, User
 
 # Makes a user who waits for a decision; keyword arguments replace fields of the body.
 Register = Callable[..., User]
+
+DESK: ViewportSize = {"width": 1440, "height": 900}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 
 
 def transport_to(server_url: str) -> Transport:
@@ -58,3 +61,14 @@ def open_decision(page: Page, verb: str) -> Any:
     """Presses a decision's button; the dialog that opens."""
     page.get_by_role("button", name=verb, exact=True).click()
     return page.get_by_role("dialog")
+
+
+def resize(page: Page, size: ViewportSize) -> None:
+    """Gives the page another window; its scripts have seen it."""
+    page.set_viewport_size(size)
+    page.wait_for_function("width => window.innerWidth === width", arg=size["width"])
+
+
+def fits(page: Page) -> bool:
+    """Whether the page is no wider than the window."""
+    return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))

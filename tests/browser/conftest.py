@@ -18,7 +18,6 @@ from django.db import connections
 from django.http import HttpRequest
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
-from pytest_django import Settings
 
 from staff.login import factors
 from staff.models import Staff
@@ -41,6 +40,7 @@ os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 def server_url(django_db_setup: None) -> Iterator[str]:
     """Where the service answers. `localhost`, because passkeys are for names and not for addresses."""
     server = start_server(
+        DJANGO_SETTINGS_MODULE="tests.browser.server_settings",
         # Without it staff are sent to HTTPS, and passkeys are refused over anything else.
         DEBUG="true",
         STAFF_MFA_REQUIRED="true",
@@ -72,9 +72,8 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(autouse=True)
-def committing(django_db_setup: None, django_db_blocker: Any, settings: Settings) -> Iterator[None]:
-    """The database, without a transaction that would hide rows from the service, and with its password hasher."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]
+def committing(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """The database, without a transaction that would hide rows from the service."""
     with django_db_blocker.unblock():
         yield
         # Beside a running event loop Django keeps connections of its own, which nobody else would close.

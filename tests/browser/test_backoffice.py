@@ -1,34 +1,24 @@
 """Cases and keys, from the press in the browser to what the partner is answered."""
 
 import re
-import secrets
 import zipfile
 from collections.abc import Callable
-from datetime import timedelta
 from importlib import import_module
-from uuid import uuid4
 
 import pytest
 from django.conf import settings
-from django.db import connections
 from playwright.sync_api import Page, expect
 
-from core.database import serving_role
 from partners.models import ApiKey, Partner
 from staff.login.factors import FRESH_SECONDS
 from staff.models import Staff
-from tests import factories
 from tests.browser.cases import Register, open_decision, transport_to
 from tests.support.client import PartnerClient
 from tests.support.staff import totp_code
-from users.decisions.compliance import Decision, decide
+from tests.users.deciding import case_of
 from users.models import AccessKind, AccessRecord, Status, User
 
 Login = Callable[..., Staff]
-
-
-def case_of(user: User) -> str:
-    return f"/admin/cases/{user.pk}/"
 
 
 def status_for(client: PartnerClient, user: User) -> str:
@@ -146,99 +136,6 @@ def test_an_entry_of_the_file_is_recorded_and_its_number_shown_by_keys(
     expect(entry.get_by_text("AB-7718290")).to_be_visible()
 
 
-LONG_NOTE = "The passport has expired, and the second document shows another address than the one submitted. " * 3
-
-
-@pytest.mark.parametrize("width", [1280, 1440, 390])
-def test_names_ids_and_partners_are_whole_and_other_texts_short(
-    width: int, page: Page, login: Login, register: Register, client: PartnerClient
-) -> None:
-    long_id = "customers-2026-" + secrets.token_hex(24)
-    user = register(firstName="Maximiliana-Theodora", lastName="Featherstonehaugh-Cholmondeley", externalId=long_id)
-    assert client.patch(f"/v1/users/{user.external_id}", {"lastName": "Wolfeschlegelsteinhausen"}).status == 200
-    reviewer = factories.StaffFactory.create()
-    decide(Decision(user=user, to_status="rejected", by=reviewer, reason=LONG_NOTE, reason_code="notVerified"))
-    page.set_viewport_size({"width": width, "height": 900})
-    login(page, "auditor", path=case_of(user))
-    lists = ("users/statuschange", "users/userevent", "users/accessrecord", "core/auditentry")
-    for path in (f"/admin/{one}/?q={long_id}" for one in lists):
-        page.goto(path)
-        rows = page.locator(".result-list .data-row")
-        expect(rows.first).to_contain_text(f"{long_id} · {user.partner.name}")
-        heights = rows.evaluate_all("rows => rows.map((row) => row.getBoundingClientRect().height)")
-        assert max(heights) < (7 * 24 if width > 1000 else 20 * 24), path
-        assert page.evaluate(
-            """() => [document.documentElement, ...document.querySelectorAll('.overflow-x-auto, .data-row > *')]
-                   .every((one) => one.scrollWidth <= one.clientWidth)"""
-        ), path
-
-
-CASE_LISTS = ("user/queue", "user/asked", "user/answered", "user/changed", "user")
-LISTS_OF_USERS = (
-    *(f"users/{name}" for name in (*CASE_LISTS, "statuschange", "userevent", "accessrecord")),
-    "transactions/conversion",
-    "transactions/document",
-)
-
-
-@pytest.mark.parametrize("locale", ["en-CA", "fr-CA"])
-def test_a_person_and_an_id_take_few_lines_on_a_wide_screen(
-    locale: str, new_page: Callable[..., Page], login: Login, register: Register, client: PartnerClient
-) -> None:
-    names = {"firstName": "Quintilliana", "lastName": "Featherstonehaugh"}
-    flags = {"postalCode": "V5K 0A1", "isCiroAffiliate": True}
-    waiting, asked, answered, changed = (register(externalId=str(uuid4()), **names, **flags) for _ in range(4))
-    factories.RequirementFactory.create(user=asked)
-    factories.answer(factories.RequirementFactory.create(user=answered))
-    factories.decide(changed, Status.ACTIVE)
-    assert client.patch(f"/v1/users/{changed.external_id}", {"lastName": "Cholmondeley"}).status == 200
-    factories.ConversionFactory.create(user=waiting, conversion_id=str(uuid4()), from_amount="0.12345678")
-    factories.DocumentFactory.create(user=waiting, title="Trade confirmation")
-    page = new_page(viewport={"width": 1440, "height": 900}, locale=locale)
-    login(page, "superuser", path=case_of(waiting))
-    for name in LISTS_OF_USERS:
-        page.goto(f"/admin/{name}/?q=quintilliana")
-        table = page.locator("#result_list")
-        assert table.evaluate("table => table.offsetWidth <= table.parentElement.clientWidth"), name
-        lines = table.evaluate(LINES)
-        assert max(lines["names"]) == 1, (name, lines)
-        assert max(lines["ids"]) <= 2, (name, lines)
-
-
-# The lines of each name, and of each external ID with its partner or id of a row.
-LINES = """table => {
-    const lines = (found) => [...table.querySelectorAll(found)].map((element) => {
-        const text = document.createRange();
-        text.selectNodeContents(element);
-        return new Set([...text.getClientRects()].map((one) => Math.round(one.top))).size;
-    });
-    return {
-        names: lines('.bo-link[href*="/cases/"]'),
-        ids: lines('.bo-link[href*="/cases/"] + .bo-below-name, .field-conversion_id, .field-document_id'),
-    };
-}"""
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_records_are_whole_on_a_phone(
-    scheme: str, new_page: Callable[..., Page], login: Login, register: Register
-) -> None:
-    user = register(firstName="Maximiliana", lastName="Featherstonehaugh", externalId=str(uuid4()))
-    factories.decide(user, Status.REJECTED)
-    with connections[serving_role.OWNER].cursor() as cursor:
-        cursor.execute("ALTER TABLE users_user DISABLE TRIGGER USER")
-        long_ago = user.created_at - timedelta(days=366 * settings.RETENTION_YEARS)
-        cursor.execute("UPDATE users_user SET status_since = %s WHERE id = %s", [long_ago, user.pk])
-        cursor.execute("ALTER TABLE users_user ENABLE TRIGGER USER")
-    page = new_page(viewport={"width": 390, "height": 844}, color_scheme=scheme)
-    login(page, "reviewer", path="/admin/records/")
-    expect(page.get_by_role("link", name=user.full_name).first).to_be_visible()
-    assert page.evaluate(
-        """() => [document.documentElement, ...document.querySelectorAll('.bo-scroll, .bo-scroll td')]
-               .every((one) => one.scrollWidth <= one.clientWidth)"""
-    )
-
-
 def press(page: Page, key: str) -> None:
     """Presses a shortcut when the page knows it: its script runs, and the dialog before is closed."""
     expect(page.get_by_role("button", name="Shortcuts")).to_be_visible()
@@ -284,24 +181,6 @@ def test_keys_can_be_switched_off(page: Page, login: Login, register: Register) 
     expect(page.get_by_role("dialog")).to_have_count(0)
     press(page, "?")
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
-
-
-def test_the_bar_of_actions_leaves_the_last_row_to_be_seen(page: Page, login: Login, register: Register) -> None:
-    for number in range(12):
-        register(country="NZ", province="", postalCode="6011", email=f"row-{number}@example.com")
-    page.set_viewport_size({"width": 1280, "height": 500})
-    login(page, "reviewer", path="/admin/users/user/?country=NZ")
-    boxes = page.get_by_role("checkbox", name="Select record")
-    boxes.first.check()
-    expect(page.get_by_role("combobox")).to_be_visible()
-    page.mouse.move(700, 300)
-    page.mouse.wheel(0, 100_000)
-    # Not a click of Playwright's: it would scroll the box out from under the bar by itself.
-    is_clear = """box => {
-        const {left, top, width, height} = box.getBoundingClientRect();
-        return document.elementFromPoint(left + width / 2, top + height / 2) === box;
-    }"""
-    page.wait_for_function(is_clear, arg=boxes.last.element_handle())
 
 
 def test_the_secret_of_a_key_that_a_partner_manager_issues_signs_requests(

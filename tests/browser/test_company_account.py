@@ -27,6 +27,7 @@ def company(tmp_path: Path, django_db_setup: None) -> Iterator[tuple[OidcProvide
     with (
         started(tmp_path, f"{service}/admin/account/company/callback/") as provider,
         serving(
+            DJANGO_SETTINGS_MODULE="tests.browser.server_settings",
             PORT=str(port),
             DEBUG="true",
             OWNER_DATABASE_URL="",

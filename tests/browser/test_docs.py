@@ -3,21 +3,19 @@
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-import pytest
 from playwright.sync_api import BrowserContext, Page, Request, expect
 
-from tests.browser.test_accessibility import accessibility_violations
+from tests.browser.axe import accessibility_violations, show
+from tests.browser.cases import DESK, PHONE, fits, resize
 from tests.docs_site.site import PAGES
 
-SCREENS = [{"width": 1440, "height": 900}, {"width": 390, "height": 844}]
+SEARCH = "/docs/search/?q=cursor"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", SCREENS, ids=["wide", "phone"])
-def test_each_page_fits_the_screen_and_complies_with_its_policy(
-    new_page: Callable[..., Page], scheme: str, viewport: dict[str, int], server_url: str
+def test_each_page_fits_each_screen_in_light_and_dark_and_complies_with_its_policy(
+    new_page: Callable[..., Page], server_url: str
 ) -> None:
-    page = new_page(color_scheme=scheme, viewport=viewport, reduced_motion="reduce")
+    page = new_page(viewport=PHONE, reduced_motion="reduce")
     said: list[str] = []
     sent: list[Request] = []
 
@@ -27,9 +25,15 @@ def test_each_page_fits_the_screen_and_complies_with_its_policy(
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", keep)
-    for path in (*PAGES, "/docs/search/?q=cursor"):
-        page.goto(path, wait_until="networkidle")
-        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"], path
+    for path in (*PAGES, SEARCH):
+        # The search asks for files after it is loaded.
+        page.goto(path, wait_until="networkidle" if path == SEARCH else "load")
+        for viewport in (PHONE, DESK):
+            resize(page, viewport)
+            for scheme in ("light", "dark"):
+                show(page, scheme)
+                assert fits(page), (path, viewport, scheme)
+        resize(page, PHONE)
     assert said == []
     assert {urlsplit(request.url).netloc for request in sent} == {urlsplit(server_url).netloc}
     assert not [request.url for request in sent if request.failure]
@@ -37,14 +41,10 @@ def test_each_page_fits_the_screen_and_complies_with_its_policy(
     expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["/docs/", "/docs/errors/", "/docs/reference/users/"])
-def test_a_page_has_no_serious_violation_of_accessibility(
-    new_page: Callable[..., Page], scheme: str, path: str
-) -> None:
-    page = new_page(color_scheme=scheme, reduced_motion="reduce")
-    page.goto(path)
-    assert not accessibility_violations(page)
+def test_pages_have_no_serious_violation_of_accessibility(page: Page) -> None:
+    for path in ("/docs/", "/docs/errors/", "/docs/reference/users/"):
+        page.goto(path)
+        assert not accessibility_violations(page), path
 
 
 def test_a_tab_chooses_the_language_of_all_samples_also_on_the_next_page(page: Page) -> None:
@@ -83,7 +83,7 @@ def test_the_search_finds_a_page_and_marks_the_words(page: Page) -> None:
 
 
 def test_the_menu_opens_on_a_phone(new_page: Callable[..., Page]) -> None:
-    page = new_page(viewport=SCREENS[1])
+    page = new_page(viewport=PHONE)
     page.goto("/docs/")
     expect(page.get_by_role("link", name="Errors and retries").first).not_to_be_in_viewport()
     page.locator("label.nav-overlay-icon").click()

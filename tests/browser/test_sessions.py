@@ -10,14 +10,10 @@ from staff.models import Staff
 from tests.browser.cases import Register, open_decision
 from tests.browser.conftest import PASSWORD, give_password
 from tests.support.staff import totp_code
-from users.models import User
+from tests.users.deciding import case_of
 
 Login = Callable[..., Staff]
 NOTE = "The second document shows another address."
-
-
-def case_of(user: User) -> str:
-    return f"/admin/cases/{user.pk}/"
 
 
 def kept(page: Page) -> list[str]:
@@ -27,9 +23,9 @@ def kept(page: Page) -> list[str]:
 
 
 def sign_in_again(page: Page, staff: Staff) -> None:
-    """After a session that ended; the next code, as each is valid once."""
+    """After a session that ended."""
     give_password(page, staff.username, PASSWORD)
-    page.get_by_label("Code").fill(totp_code(periods=1))
+    page.get_by_label("Code").fill(totp_code())
     page.get_by_role("button", name="Sign in", exact=True).click()
 
 
@@ -37,7 +33,9 @@ def test_a_link_in_a_mail_or_chat_opens_the_case_for_one_who_is_signed_in(
     page: Page, login: Login, register: Register, server_url: str
 ) -> None:
     user = register(firstName="Grace")
-    login(page, "reviewer", by_forms=True)
+    login(page, "reviewer", path="/admin/users/user/queue/", by_forms=True)
+    # Where they wanted to go.
+    assert page.url == f"{server_url}/admin/users/user/queue/"
     before = [one for one in page.context.cookies() if one.get("name") == settings.CSRF_COOKIE_NAME]
     page.goto("about:blank")
     page.set_content(f'<a href="{server_url}{case_of(user)}">The case</a>')
@@ -52,7 +50,7 @@ def test_a_note_survives_a_session_that_ends_until_the_server_took_it(
     page: Page, login: Login, register: Register
 ) -> None:
     user = register()
-    staff = login(page, "reviewer", path=case_of(user), by_forms=True)
+    staff = login(page, "reviewer", path=case_of(user))
     dialog = open_decision(page, "Reject")
     dialog.get_by_label("Other").check()
     dialog.get_by_role("textbox").fill(NOTE)
@@ -70,7 +68,7 @@ def test_a_note_survives_a_session_that_ends_until_the_server_took_it(
 
 def test_a_message_to_the_partner_survives_its_preview(page: Page, login: Login, register: Register) -> None:
     user = register()
-    staff = login(page, "reviewer", path=case_of(user), by_forms=True)
+    staff = login(page, "reviewer", path=case_of(user))
     dialog = open_decision(page, "Ask the partner")
     dialog.get_by_label("Message, in English").fill("Please send the passport again.")
     dialog.get_by_role("radio").first.check()
@@ -87,12 +85,12 @@ def test_what_was_typed_is_gone_with_the_sign_out_and_shown_to_nobody_else(
     page: Page, login: Login, register: Register
 ) -> None:
     user = register()
-    staff = login(page, "reviewer", path=case_of(user), by_forms=True)
+    staff = login(page, "reviewer", path=case_of(user))
     page.get_by_text("Add a note").click()
     page.get_by_label("Note without a decision").fill(NOTE)
     assert len(kept(page)) == 1
     end_all_sessions(staff)
-    login(page, "reviewer", path=case_of(user), by_forms=True)
+    login(page, "reviewer", path=case_of(user))
     page.get_by_text("Add a note").click()
     expect(page.get_by_label("Note without a decision")).to_have_value("")
     assert kept(page) == []

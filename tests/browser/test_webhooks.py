@@ -13,7 +13,8 @@ from events.webhooks.results import AttemptResult, record
 from partners.models import Partner
 from staff.models import Staff
 from tests import factories
-from tests.browser.test_accessibility import PHONE, accessibility_violations, open_page  # noqa: F401
+from tests.browser.axe import accessibility_violations
+from tests.browser.cases import DESK, PHONE, fits, resize
 
 WEBHOOKS = "/admin/events/webhookendpoint/"
 DELIVERIES = "/admin/events/webhookdelivery/"
@@ -69,23 +70,13 @@ def pages_of(webhook: WebhookEndpoint) -> list[str]:
     ]
 
 
-def test_pages_of_webhooks_have_no_serious_violation(
-    open_page: Callable[..., Page],  # noqa: F811
-    login: Callable[..., Staff],
-    webhook: WebhookEndpoint,
+def test_pages_of_webhooks_fit_a_phone_and_have_no_serious_violation(
+    page: Page, login: Callable[..., Staff], webhook: WebhookEndpoint
 ) -> None:
-    page = open_page()
     login(page, "partner-manager", path=WEBHOOKS)
     for path in pages_of(webhook):
+        resize(page, PHONE)
         page.goto(path)
+        assert fits(page), path
+        resize(page, DESK)
         assert not accessibility_violations(page), path
-
-
-def test_pages_of_webhooks_fit_a_phone(
-    new_page: Callable[..., Page], login: Callable[..., Staff], webhook: WebhookEndpoint
-) -> None:
-    page = new_page(viewport=PHONE)
-    login(page, "partner-manager", path=WEBHOOKS)
-    for path in pages_of(webhook):
-        page.goto(path)
-        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], path
