@@ -12,7 +12,7 @@ from tests.docs_site.site import PAGES
 SEARCH = "/docs/search/?q=cursor"
 
 
-def test_each_page_fits_each_screen_in_light_and_dark_and_complies_with_its_policy(
+def test_each_page_fits_a_phone_in_dark_and_a_desk_in_light_and_complies_with_its_policy(
     new_page: Callable[..., Page], server_url: str
 ) -> None:
     page = new_page(viewport=PHONE, reduced_motion="reduce")
@@ -28,12 +28,10 @@ def test_each_page_fits_each_screen_in_light_and_dark_and_complies_with_its_poli
     for path in (*PAGES, SEARCH):
         # The search asks for files after it is loaded.
         page.goto(path, wait_until="networkidle" if path == SEARCH else "load")
-        for viewport in (PHONE, DESK):
+        for viewport, scheme in ((PHONE, "dark"), (DESK, "light")):
             resize(page, viewport)
-            for scheme in ("light", "dark"):
-                show(page, scheme)
-                assert fits(page), (path, viewport, scheme)
-        resize(page, PHONE)
+            show(page, scheme)
+            assert fits(page), (path, scheme)
     assert said == []
     assert {urlsplit(request.url).netloc for request in sent} == {urlsplit(server_url).netloc}
     assert not [request.url for request in sent if request.failure]
@@ -42,7 +40,7 @@ def test_each_page_fits_each_screen_in_light_and_dark_and_complies_with_its_poli
 
 
 def test_pages_have_no_serious_violation_of_accessibility(page: Page) -> None:
-    for path in ("/docs/", "/docs/errors/", "/docs/reference/users/"):
+    for path in ("/docs/", "/docs/errors/", "/docs/reference/webhooks/"):
         page.goto(path)
         assert not accessibility_violations(page), path
 
