@@ -24,7 +24,7 @@ from staff.models import Staff
 from tests import factories
 from tests.browser.cases import client, empty_queue, register  # noqa: F401
 from tests.slow.live.conftest import start_server
-from tests.support.staff import TOTP_SECRET, totp_code
+from tests.support.staff import TOTP_SECRET
 from tests.support.timeouts import WAIT_SECONDS
 
 PASSWORD = "correct horse battery staple"
@@ -131,24 +131,12 @@ def enrolled() -> Callable[[str], Staff]:
 
 @pytest.fixture
 def login(enrolled: Callable[[str], Staff], server_url: str) -> Callable[..., Staff]:
-    """Logs somebody of a role in on a page, who then is at `path`, as if they had just given password and code.
+    """Logs somebody of a role in on a page, who then is at `path`, as if they had just given password and code."""
 
-    by_forms: through the pages of the login, which cost a browser seconds.
-    """
-
-    def do(
-        page: Page, role: str, *, path: str = "/admin/", staff: Staff | None = None, by_forms: bool = False
-    ) -> Staff:
-        person = staff or enrolled(role)
-        if by_forms:
-            page.goto(f"/admin/account/login/?next={path}")
-            give_password(page, person.username, PASSWORD)
-            page.get_by_label("Code").fill(totp_code())
-            page.get_by_role("button", name="Sign in", exact=True).click()
-            page.wait_for_url(lambda url: "/account/" not in url)
-        else:
-            page.context.add_cookies([{"name": "sessionid", "value": new_session(person), "url": server_url}])
-            page.goto(path)
+    def do(page: Page, role: str, *, path: str = "/admin/") -> Staff:
+        person = enrolled(role)
+        page.context.add_cookies([{"name": "sessionid", "value": new_session(person), "url": server_url}])
+        page.goto(path)
         return person
 
     return do

@@ -46,9 +46,8 @@ def test_pages_of_a_reviewer_have_no_serious_violation_and_fit_a_phone(
 ) -> None:
     page.goto("/admin/account/login/")
     assert not accessibility_violations(page)
-    resize(page, PHONE)
     case = f"/admin/cases/{odd.pk}/"
-    login(page, "reviewer", path=QUEUE)
+    login(page, "reviewer", path="about:blank")
     for path in (f"{USERS}?q=nobody", EVENTS, "/admin/", case, QUEUE, USERS):
         resize(page, PHONE)
         page.goto(path)
@@ -71,14 +70,13 @@ def test_pages_of_a_reviewer_have_no_serious_violation_and_fit_a_phone(
 
 
 def test_the_file_of_a_user_has_no_serious_violation(
-    new_page: Callable[..., Page], login: Callable[..., Staff], register: Register
+    page: Page, login: Callable[..., Staff], register: Register
 ) -> None:
     # One of its own: other tests look at how high the card of a case with its flags is.
     user, by = register(email=f"{uuid4().hex}@example.com"), factories.StaffFactory.create(role="reviewer")
     match = {"list": "Demo list", "listDate": "2026-01-15", "result": "possibleMatch", "reference": "D-1"}
     entries.record(user_id=user.pk, born=user.date_of_birth, kind="screening", data=match, by=by)
-    page = new_page(viewport=PHONE)
-    login(page, "reviewer", path="/admin/users/fileentry/screening/")
+    login(page, "reviewer", path="about:blank")
     file = f"/admin/cases/{user.pk}/file"
     kinds = (f"{file}/{kind}/" for kind in FileKind.values)
     dual = f"{file}/identityVerification/?variant=dualProcess"
@@ -94,10 +92,8 @@ def test_the_file_of_a_user_has_no_serious_violation(
         assert not accessibility_violations(page, "light"), path
 
 
-def test_exports_on_a_phone_have_no_serious_violation(
-    new_page: Callable[..., Page], login: Callable[..., Staff], odd: User
-) -> None:
-    page = new_page(viewport=PHONE)
+def test_exports_on_a_phone_have_no_serious_violation(page: Page, login: Callable[..., Staff], odd: User) -> None:
+    resize(page, PHONE)
     login(page, "auditor", path="/admin/exports/")
     assert not accessibility_violations(page)
     page.get_by_label("Partner").first.select_option(odd.partner.slug)

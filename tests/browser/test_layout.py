@@ -60,7 +60,7 @@ LISTS_OF_USERS = (
 
 
 def test_a_person_and_an_id_take_few_lines_on_a_wide_screen_in_both_languages(
-    new_page: Callable[..., Page], login: Login, register: Register, client: PartnerClient
+    page: Page, login: Login, register: Register, client: PartnerClient
 ) -> None:
     names = {"firstName": "Quintilliana", "lastName": "Featherstonehaugh"}
     flags = {"postalCode": "V5K 0A1", "isCiroAffiliate": True}
@@ -71,7 +71,7 @@ def test_a_person_and_an_id_take_few_lines_on_a_wide_screen_in_both_languages(
     assert client.patch(f"/v1/users/{changed.external_id}", {"lastName": "Cholmondeley"}).status == 200
     factories.ConversionFactory.create(user=waiting, conversion_id=str(uuid4()), from_amount="0.12345678")
     factories.DocumentFactory.create(user=waiting, title="Trade confirmation")
-    page = new_page(viewport=DESK)
+    resize(page, DESK)
     login(page, "superuser", path=case_of(waiting))
     for language in ("en-CA", "fr-CA"):
         page.context.set_extra_http_headers({"Accept-Language": language})
@@ -101,12 +101,12 @@ LINES = """table => {
 }"""
 
 
-def test_records_are_whole_on_a_phone(new_page: Callable[..., Page], login: Login, register: Register) -> None:
+def test_records_are_whole_on_a_phone(page: Page, login: Login, register: Register) -> None:
     user = register(firstName="Maximiliana", lastName="Featherstonehaugh", externalId=str(uuid4()))
     factories.decide(user, Status.REJECTED)
     long_ago = user.created_at - timedelta(days=366 * settings.RETENTION_YEARS)
     move_back("users_user", "status_since", user.pk, long_ago)
-    page = new_page(viewport=PHONE)
+    resize(page, PHONE)
     login(page, "reviewer", path="/admin/records/")
     expect(page.get_by_role("link", name=user.full_name).first).to_be_visible()
     assert page.evaluate(NOTHING_IS_CUT_OFF, ".bo-scroll, .bo-scroll td")

@@ -22,20 +22,21 @@ def kept(page: Page) -> list[str]:
     return names
 
 
-def sign_in_again(page: Page, staff: Staff) -> None:
-    """After a session that ended."""
+def sign_in(page: Page, staff: Staff) -> None:
+    """Fills in the pages of the login."""
     give_password(page, staff.username, PASSWORD)
     page.get_by_label("Code").fill(totp_code())
     page.get_by_role("button", name="Sign in", exact=True).click()
 
 
 def test_a_link_in_a_mail_or_chat_opens_the_case_for_one_who_is_signed_in(
-    page: Page, login: Login, register: Register, server_url: str
+    page: Page, enrolled: Callable[[str], Staff], register: Register, server_url: str
 ) -> None:
     user = register(firstName="Grace")
-    login(page, "reviewer", path="/admin/users/user/queue/", by_forms=True)
+    page.goto("/admin/users/user/queue/")
+    sign_in(page, enrolled("reviewer"))
     # Where they wanted to go.
-    assert page.url == f"{server_url}/admin/users/user/queue/"
+    page.wait_for_url(f"{server_url}/admin/users/user/queue/")
     before = [one for one in page.context.cookies() if one.get("name") == settings.CSRF_COOKIE_NAME]
     page.goto("about:blank")
     page.set_content(f'<a href="{server_url}{case_of(user)}">The case</a>')
@@ -56,7 +57,7 @@ def test_a_note_survives_a_session_that_ends_until_the_server_took_it(
     dialog.get_by_role("textbox").fill(NOTE)
     end_all_sessions(staff)
     dialog.get_by_role("button", name="Reject, stay here").click()
-    sign_in_again(page, staff)
+    sign_in(page, staff)
     page.wait_for_url(f"**{case_of(user)}")
     dialog = open_decision(page, "Reject")
     expect(dialog.get_by_role("textbox")).to_have_value(NOTE)
@@ -75,7 +76,7 @@ def test_a_message_to_the_partner_survives_its_preview(page: Page, login: Login,
     dialog.get_by_role("button", name="See what the partner will read").click()
     end_all_sessions(staff)
     page.get_by_role("dialog").get_by_role("button", name="Send, stay here").click()
-    sign_in_again(page, staff)
+    sign_in(page, staff)
     page.wait_for_url(f"**{case_of(user)}")
     dialog = open_decision(page, "Ask the partner")
     expect(dialog.get_by_label("Message, in English")).to_have_value("Please send the passport again.")
