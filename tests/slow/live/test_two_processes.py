@@ -212,6 +212,30 @@ def overtake(api: PartnerClient, session: Session, key: str | None) -> None:
     assert (user.city, user.first_name) == ("Halifax", "Augusta")
 
 
+def test_a_write_that_another_overtook_is_done_again(partner: Partner, user: str, session: Session) -> None:
+    """Where transactions fail rather than see what was committed after they began: in this process they do."""
+    own = factories.client_of(partner, in_process)
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_isolation = 'repeatable read'")
+    try:
+        for key, name in ((None, "Augusta"), (str(uuid.uuid4()), "Byron")):
+            other = session()
+            other.execute("UPDATE users_user SET city = %s WHERE external_id = %s", [f"City of {name}", user])
+            with ThreadPoolExecutor(1) as pool:
+                overtaking = pool.submit(commit_once_waited_for, session, other)
+                assert own.patch(f"/v1/users/{user}", {"firstName": name}, key=key).status == 200
+                overtaking.result()
+            found = User.objects.get(partner=partner)
+            assert (found.city, found.first_name) == (f"City of {name}", name)
+    finally:
+        connection.close()
+
+
+def commit_once_waited_for(session: Session, blocker: psycopg.Connection[Any]) -> None:
+    wait_for_waiting(session, blocker)
+    blocker.commit()
+
+
 def test_simultaneous_conversions_without_a_time_are_the_same(
     servers: tuple[Server, Server], committed_sandbox: Partner, session: Session
 ) -> None:
