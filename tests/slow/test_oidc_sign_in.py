@@ -177,6 +177,9 @@ def test_an_address_is_of_the_first_document_that_has_one_and_says_that_it_is_ve
 
 
 def test_entra_says_in_the_id_token_that_an_address_is_verified(company: OidcProvider, ada: Staff) -> None:
+    # Not where userinfo says it, of another address: the ID token comes first, and each speaks for its own.
+    company.say(person=ADA | {"email": "mallory@example.com"}, idToken={"email": ADA["email"]})
+    assert refusal(sign_in(company)[1]) == "address not verified"
     company.say(person={"sub": "1", "amr": ["mfa"]}, idToken={"email": ADA["email"], "xms_edov": True})
     assert is_in(sign_in(company)[0])
 
