@@ -33,8 +33,7 @@ SUSPICIOUS = {
     Status.CLOSED: ("fraudConfirmed", "listed"),
 }
 INNOCENT = {Status.REJECTED: "notServed", Status.SUSPENDED: "other", Status.CLOSED: "notServed"}
-AT_LAST = ["/v1/users?status=suspended"]
-AT_LAST += [f"/v1/users/ada/{name}" for name in ("transactions", "documents", "verifications")]
+AT_LAST = [f"/v1/users/ada/{name}" for name in ("transactions", "documents", "verifications")]
 SECRETS = ["whsec_" + "c2VjcmV0" * 6]
 
 # What staff record in the file of the one alone.
@@ -81,6 +80,7 @@ class Life:
     def suspect(self, move: tuple[Status, str]) -> None:
         status, code = move
         self.decide(status, code if self.is_suspicious else INNOCENT[status])
+        self.see(self.client.get(f"/v1/users?status={status}"))
         if self.is_suspicious:
             compliance.add_note(user=self.user, by=self.staff, text="Fraud ring of the north.")
 
