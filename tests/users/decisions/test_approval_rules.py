@@ -161,7 +161,7 @@ def test_a_change_of_the_user_overtakes_it(user: User, first: Staff, second: Sta
 def test_it_expires(committed_partner: Partner) -> None:
     user, first, second = new_user(committed_partner), reviewer(), reviewer()
     proposal = propose(user, first)
-    make_older(proposal, hours=73)
+    make_older(proposal, hours=72)
     present = proposals.current(user)
     assert present is not None
     assert (present.present_state, present.present_end) == (ProposalState.EXPIRED, present.expires_at)

@@ -124,7 +124,7 @@ def test_the_clock_begins_with_the_end_of_the_user_and_with_each_newer_row(
     }
     users["of a sandbox"] = old_user(factories.PartnerFactory.create(slug=f"s-{uuid.uuid4()}", mode=Mode.SANDBOX))
     for name, add in (("conversion", factories.add_conversions), ("document", factories.add_documents)):
-        users[name] = old_user(committed_partner)
+        users[name] = old_user(committed_partner, Status.CLOSED)
         add(users[name], [datetime.now(UTC) - timedelta(days=5 * 365)])
     for name, user in users.items():
         with subtests.test(name), pytest.raises(IntegrityConstraintViolation, match="not due"):
