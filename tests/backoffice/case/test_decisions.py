@@ -192,6 +192,24 @@ def test_of_two_decisions_the_second_is_refused_and_names_the_first(user: User) 
     assert StatusChange.objects.get(user=user).by == first
 
 
+def test_a_user_is_suspended_and_a_form_from_before_that_is_refused_once_the_status_has_returned(user: User) -> None:
+    factories.decide(user, Status.ACTIVE)
+    client = client_as("reviewer")
+    older = decision(user, to_status="closed", reason_code="userRequest", note="Asked for it.")
+    suspension = decision(user, to_status="suspended", reason_code="partnerRequest", note="Their letter of today.")
+    assert client.post(decide_url(user), suspension).status_code == 302
+    assert StatusChange.objects.latest("id").reason == "Their letter of today."
+    by = factories.StaffFactory.create()
+    compliance.decide(compliance.Decision(user=user, to_status="active", by=by, reason="A look at it."))
+    response = client.post(decide_url(user), older)
+    assert response.status_code == 409
+    refusal = response.content.decode().partition('role="alert"')[2].partition("<header class=")[0]
+    assert "Suspended → Active" in refusal
+    assert "A look at it." in refusal
+    user.refresh_from_db()
+    assert user.status == "active"
+
+
 def test_an_invalid_version_is_refused(user: User) -> None:
     by = factories.StaffFactory.create()
     made: dict[str, Any] = {"user": user, "to_status": "active", "by": by, "reason": "Seen."}

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from allauth.account.internal.flows.reauthentication import STATE_SESSION_KEY
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from django.http import QueryDict
 from django.test import Client
 from pytest_django import Settings
 
@@ -20,7 +18,7 @@ from partners.models import Partner
 from tests import factories
 from tests.backoffice.exports.test_archives import Pack, altered, key, unzipped, verdict  # noqa: F401
 from tests.staff.login.test_login import enrolled, inside
-from tests.staff.login.test_reauthentication import grow_stale
+from tests.staff.login.test_reauthentication import confirm, grow_stale
 from tests.support.documents import LONG, add_document, path_of
 from tests.support.staff import client_as, client_of
 from users.models import AccessRecord, Status, User
@@ -134,16 +132,17 @@ def test_users_are_chosen_in_a_list(users: list[User]) -> None:
     assert 'name="back" value="/admin/users/user/?status__exact=pendingCompliance"' in text
 
 
-def test_after_the_second_factor_a_page_leads_back_to_the_list(users: list[User], settings: Settings) -> None:
-    """How: tests/backoffice/exports/test_exports.py."""
+def test_after_the_second_factor_a_page_exports_all_who_were_chosen_and_leads_back_to_the_list(
+    users: list[User], settings: Settings
+) -> None:
     settings.STAFF_MFA_REQUIRED = True
     client = inside(enrolled("auditor"))
     grow_stale(client)
     sent = {"user": [str(user.pk) for user in users], "confirmed": "yes", "back": "/admin/users/user/?q=a"}
-    client.post(PACKS, sent)
-    kept = client.session[STATE_SESSION_KEY]["state"]
-    assert (kept["path"], kept["back"]) == (PACKS, sent["back"])
-    assert QueryDict(kept["post"]).getlist("user") == sent["user"]
+    page = client.get(confirm(client, client.post(PACKS, sent)).headers["Location"]).content.decode()
+    assert re.findall(r'action="([^"]*)" data-submits', page) == [PACKS]
+    assert re.findall(r'name="user" value="([^"]*)"', page) == sent["user"]
+    assert 'href="/admin/users/user/?q=a"' in page
     assert not AccessRecord.objects.exists()
 
 
