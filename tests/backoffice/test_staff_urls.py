@@ -9,7 +9,8 @@ from django.contrib import admin
 from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.test import Client, RequestFactory
-from django.urls import get_resolver, resolve
+from django.urls import get_resolver, resolve, reverse
+from django.utils.html import escape
 
 from partners.models import ApiKey, Partner
 from staff.models import Staff
@@ -130,11 +131,15 @@ def test_no_parameter_leads_to_another_host(user: User) -> None:
             ("the admin's login", to): client.get("/admin/login/", {"next": to}),
             ("next case", to): client.post("/admin/cases/next/", {"next": to, "back": to}),
             ("release", to): client.post(f"/admin/cases/{user.pk}/release/", {"next": to, "back": to, "view": to}),
-            ("logout", to): client.post("/admin/account/logout/", {"next": to}),
-            ("login", to): client.post("/admin/account/login/", given | {"next": to}),
+            # Of others: this one stays inside.
+            ("logout", to): client_of(staff).post("/admin/account/logout/", {"next": to}),
+            ("login", to): Client().post("/admin/account/login/", given | {"next": to}),
         }
+        download = client.get(reverse("staff_download"), {"next": to})
+        assert (download.status_code, f'href="{escape(to)}"' in download.content.decode()) == (200, False), to
     assert {one.status_code for one in found.values()} <= {302, 403, 404}
     places = {way: one.headers.get("Location", "") for way, one in found.items()}
+    assert {place for (way, _to), place in places.items() if way == "release"} == {"/admin/users/user/queue/"}
     assert {way: place for way, place in places.items() if re.match(r"(https?:|javascript:|/[/\\])", place)} == {}
 
 

@@ -145,6 +145,9 @@ def test_who_may_not_see_birth_dates_cannot_search_by_them(make: Make, reviewer:
     viewer = factories.StaffFactory.create(role="viewer")
     assert not list_of(viewer, USERS, q="1990-07-31").result_list
     assert list_of(reviewer, USERS, q="1990-07-31").result_list == [user]
+    conversion = factories.ConversionFactory.create(user=user)
+    assert not list_of(viewer, CONVERSIONS, q="1990-07-31").result_list
+    assert list_of(reviewer, CONVERSIONS, q="1990-07-31").result_list == [conversion]
     for sees_identity in (False, True):
         found, _is_cut = find_user_ids("1990-07-31", Mode.LIVE, sees_identity=sees_identity)
         assert found == [user.pk] * sees_identity
