@@ -226,7 +226,8 @@ def test_a_case_that_somebody_else_has_claimed_cannot_be_decided(user: User) -> 
     response = client_as("reviewer").post(decide_url(user), asked)
     page = response.content.decode()
     assert response.status_code == 409
-    assert f"<strong>{holder.username}</strong> has claimed this case" in page
+    for shown in (page, page_of(client_as("auditor"), user)):
+        assert f"<strong>{holder.username}</strong> has claimed this case" in shown
     assert f"{holder.username} has claimed this case." in page
     assert "only they can decide until it is released" in page
     assert offered(page) == []

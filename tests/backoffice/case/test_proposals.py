@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 from django.contrib.messages import get_messages
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import reverse
+from pytest_django import Settings
 
 from partners.models import Partner
 from staff.models import Staff
 from tests import factories
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
-from tests.support.staff import client_of, hidden_version
+from tests.support.staff import called, client_of, hidden_version, sent_by
 from tests.users.deciding import decide_url, decision, page_of
 from users import claims
 from users.decisions import proposals
@@ -175,12 +176,19 @@ def test_a_change_since_the_proposal_is_shown(user: User, first: Staff, second: 
     assert "Propose approval" in page
 
 
-def test_several_are_approved_where_each_was_opened(first: Staff, second: Staff) -> None:
+def test_several_are_approved_where_each_was_opened_after_a_fresh_factor(
+    first: Staff, second: Staff, rf: RequestFactory, settings: Settings
+) -> None:
     users = [factories.UserFactory.create(external_id=name) for name in ("ada", "grace")]
     selected = [str(propose(first, user).pk) for user in users]
     client = client_of(second)
     page_of(client, users[0])
-    response = client.post(WAITING, {"action": "approve_selected", "_selected_action": selected})
+    sent = {"action": "approve_selected", "_selected_action": selected}
+    settings.STAFF_MFA_REQUIRED = True
+    assert called(sent_by(second, rf.post(WAITING, sent))).headers["Location"].startswith("/admin/account/")
+    assert not StatusChange.objects.exists()
+    settings.STAFF_MFA_REQUIRED = False
+    response = client.post(WAITING, sent)
     said = [str(message) for message in get_messages(response.wsgi_request)]
     assert any("grace: Open the case first" in one for one in said)
     assert "1 proposal is approved." in said
