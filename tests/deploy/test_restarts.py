@@ -80,8 +80,14 @@ def api(partner: Partner, front: Proxy) -> PartnerClient:
 def clients(front: Proxy, api: PartnerClient, url: str) -> Iterator[Tally]:
     """Run clients during the block; then assert that no write is lost or doubled. url: of the database."""
     assert api.post("/v1/users", factories.user_body(externalId="ada")).status == 201
-    # An address each: nginx limits the requests of one.
-    with load(api, lambda number: front.connect(address=f"127.0.0.{number + 1}"), clients=CLIENTS, host=NAME) as tally:
+    # An address each, and a pause: nginx takes 200 requests a second from one.
+    with load(
+        api,
+        lambda number: front.connect(address=f"127.0.0.{number + 1}"),
+        clients=CLIENTS,
+        pause=0.01,
+        host=NAME,
+    ) as tally:
         yield tally
     print(tally)  # noqa: T201 - figures of a long run, shown with -s
     assert_each_write_happened_once(api, tally, url)
