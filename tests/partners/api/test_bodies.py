@@ -189,7 +189,7 @@ def test_the_form_of_the_json_does_not_matter(api: PartnerClient, user: User) ->
 def test_the_message_has_the_position_where_the_parser_gives_one(api: PartnerClient) -> None:
     for body, ending in {
         b'{"city": "\xc3\xa9\n': " See line 1, column 12.",
-        b'{\n "city": 1,}': " See line 2, column 12.",
+        b'{\n "city": 1 2}': " See line 2, column 12.",
         b'{\n "city": "\xff"}': "",
         b'{"age": NaN}': "",
     }.items():
