@@ -121,7 +121,7 @@ failover-test: install ## a cluster under Patroni whose nodes fail; FAILOVER_FAU
 deploy-test: install ## deploy/: the service behind nginx, the systemd units, the alerts
 	@PATH="$$PATH:/usr/sbin" command -v nginx > /dev/null || \
 	  { echo "deploy-test needs nginx on the PATH: apt-get install nginx-light systemd" >&2; exit 1; }
-	$(BIN)/python -m pytest -n 2 --dist loadfile tests/deploy
+	$(BIN)/python -m pytest $(PARALLEL) tests/deploy
 
 bench: install ## the cost of a request; BENCH: options, such as '--against HEAD~1'
 	@command -v wrk > /dev/null || { echo "bench needs wrk on the PATH: apt-get install wrk" >&2; exit 1; }

@@ -55,10 +55,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if apart and not any(folder in argument for argument in config.args) else None
 
 
+# Of `make test` and `make deploy-test`.
+LONGEST = {"test_roles_table.py", "test_upgrade.py"}
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the file that takes longest, so that the processes end together."""
-    items.sort(key=lambda item: item.path.name != "test_roles_table.py")
+    """Begin with the files that take longest, so that the processes end together."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 # Modules, tests and (in the process that starts the others) reports live until the end: the garbage collector need not

@@ -24,6 +24,16 @@ def set_rule(*conditions: str, start: str = "pendingCompliance", end: str = "act
 
 
 @contextmanager
+def rule(*conditions: str) -> Iterator[None]:
+    """In the block, of decisions that take two people, approvals have these conditions."""
+    set_rule(*conditions)
+    try:
+        yield
+    finally:
+        set_rule("always")
+
+
+@contextmanager
 def no_rules_left() -> Iterator[None]:
     """After the block all moves take one person again."""
     try:

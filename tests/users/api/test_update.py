@@ -154,6 +154,7 @@ ADDRESSES = {
         {"country": "US", "postalCode": "M5X 1A9", "province": "ON"},
         ["postalCode", "province"],
     ),
+    "a postal code of another type, and a province": ({"postalCode": 1, "province": "NY"}, ["postalCode", "province"]),
     "no country, and codes": ({"country": "ZZ", "postalCode": "?", "province": "?"}, ["country"]),
     "another field beside": ({"country": "US", "city": ""}, ["city", "country"]),
 }

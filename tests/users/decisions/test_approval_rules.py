@@ -1,8 +1,6 @@
 """Decisions of two people: docs/operations.md. The database holds what the services refuse with a text."""
 
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -15,7 +13,7 @@ from partners.models import Mode, Partner
 from partners.monitoring import health
 from staff.models import Staff
 from tests import factories
-from tests.support.approval_rules import act, new_user, no_rules_left, reviewer, set_rule, superuser
+from tests.support.approval_rules import act, new_user, reviewer, rule, set_rule, superuser
 from tests.support.at_once import tried_at_once
 from tests.support.commands import outcome, printed, refusal
 from tests.support.database import undone
@@ -27,36 +25,7 @@ from users.refusals import ReasonMissingError
 APPROVED: dict[str, Any] = {"reason": "Papers seen."}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def always(django_db_setup: None) -> Iterator[None]:
-    with no_rules_left():
-        set_rule("always")
-        yield
-
-
-@contextmanager
-def rule(*conditions: str) -> Iterator[None]:
-    """In the block, approvals have these conditions."""
-    set_rule(*conditions)
-    try:
-        yield
-    finally:
-        set_rule("always")
-
-
-@pytest.fixture
-def user(partner: Partner) -> User:
-    return new_user(partner)
-
-
-@pytest.fixture
-def first(db: None) -> Staff:
-    return reviewer()
-
-
-@pytest.fixture
-def second(db: None) -> Staff:
-    return reviewer()
+pytestmark = pytest.mark.usefixtures("always_by_two")
 
 
 def decide(user: User, by: Staff, to_status: str = "active") -> StatusChange:

@@ -1,8 +1,7 @@
 """Two people means two people: ties between accounts, accounts that lose their rights, claims and codes by command."""
 
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 
 import pytest
@@ -16,7 +15,7 @@ from partners.models import Partner
 from staff.access import disable
 from staff.models import Staff
 from tests import factories
-from tests.support.approval_rules import act, new_user, no_rules_left, reviewer, set_rule
+from tests.support.approval_rules import act, new_user, reviewer, rule
 from tests.support.commands import outcome, refusal
 from tests.support.database import undone
 from tests.support.staff import client_of
@@ -27,37 +26,7 @@ from users.decisions.compliance import Decision, decide
 from users.models import AccessKind, AccessRecord, OpenedPage, Proposal, StatusChange, User
 from users.refusals import refusal_of
 
-
-@pytest.fixture(scope="module", autouse=True)
-def always(django_db_setup: None) -> Iterator[None]:
-    with no_rules_left():
-        set_rule("always")
-        yield
-
-
-@contextmanager
-def of_one() -> Iterator[None]:
-    """In the block, approvals take one person."""
-    set_rule("never")
-    try:
-        yield
-    finally:
-        set_rule("always")
-
-
-@pytest.fixture
-def user(partner: Partner) -> User:
-    return new_user(partner)
-
-
-@pytest.fixture
-def first(db: None) -> Staff:
-    return reviewer()
-
-
-@pytest.fixture
-def second(db: None) -> Staff:
-    return reviewer()
+pytestmark = pytest.mark.usefixtures("always_by_two")
 
 
 def propose(user: User, by: Staff, reason: str = "Papers seen.") -> Proposal:
@@ -132,7 +101,7 @@ def test_a_proposer_without_the_right_is_a_refusal_that_says_so(user: User, firs
 def test_a_proposal_of_a_move_that_takes_one_by_now_is_a_refusal(user: User, first: Staff, second: Staff) -> None:
     proposal = propose(user, first)
     by_now = r"takes one person by now: decline the proposal and decide"
-    with of_one(), pytest.raises(RefusedError, match=by_now):
+    with rule("never"), pytest.raises(RefusedError, match=by_now):
         proposals.approve(proposal_id=proposal.pk, by=second)
 
 
@@ -191,7 +160,7 @@ def test_each_command_about_a_case_respects_a_claim_or_takes_it_over(
         *("change_user_status", "propose_user_status", "approve_proposal", "request_information"),
         "close_requirement",
     ):
-        with subtests.test(command), undone(), of_one() if command == "change_user_status" else nullcontext():
+        with subtests.test(command), undone(), rule("never") if command == "change_user_status" else nullcontext():
             arguments = command_line(command, user, first)
             # Acts of before have ended a claim of before.
             claims.claim(user=user, staff=first)
