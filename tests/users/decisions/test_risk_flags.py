@@ -196,25 +196,6 @@ def test_others_are_found_by_an_index(partner: Partner) -> None:
             assert index in str(cursor.fetchall())
 
 
-# Age
-
-
-@pytest.mark.parametrize(
-    ("born", "adult"),
-    [
-        (date(2000, 5, 17), date(2018, 5, 17)),
-        (date(2000, 2, 28), date(2018, 2, 28)),
-        # As the contract has it: section 2.
-        (date(2004, 2, 29), date(2022, 3, 1)),
-        (date(1982, 2, 28), date(2000, 2, 28)),
-    ],
-)
-def test_the_18th_birthday(born: date, adult: date) -> None:
-    assert field_rules.adult_on(born) == adult
-    assert field_rules.age_in_years(born, on=adult) == 18
-    assert field_rules.age_in_years(born, on=adult - timedelta(days=1)) == 17
-
-
 # What the partner says
 
 

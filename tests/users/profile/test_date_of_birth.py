@@ -1,7 +1,7 @@
 """A date of birth, and the age of 18 where compliance is: contract, section 2."""
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -110,3 +110,19 @@ def test_under_18_is_said_only_where_nothing_else_fails(api: PartnerClient) -> N
     refusal = assert_error(response, 422)
     assert (refusal["error"], "18" in refusal["message"]) == ("unprocessable_entity", True)
     assert not User.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("born", "adult"),
+    [
+        (date(2000, 5, 17), date(2018, 5, 17)),
+        (date(2000, 2, 28), date(2018, 2, 28)),
+        # As the contract has it: section 2.
+        (date(2004, 2, 29), date(2022, 3, 1)),
+        (date(1982, 2, 28), date(2000, 2, 28)),
+    ],
+)
+def test_the_18th_birthday(born: date, adult: date) -> None:
+    assert field_rules.adult_on(born) == adult
+    assert field_rules.age_in_years(born, on=adult) == 18
+    assert field_rules.age_in_years(born, on=adult - timedelta(days=1)) == 17
