@@ -131,9 +131,14 @@ def fresh_counter() -> Iterator[None]:
 
 
 @pytest.fixture
-def sandbox(db: None, transport: Transport) -> PartnerClient:
-    """A client of a sandbox partner."""
-    return factories.client_of(factories.PartnerFactory.create(mode=Mode.SANDBOX), transport)
+def sandbox_partner(db: None) -> Partner:
+    return factories.PartnerFactory.create(mode=Mode.SANDBOX)
+
+
+@pytest.fixture
+def sandbox(sandbox_partner: Partner, transport: Transport) -> PartnerClient:
+    """A client of `sandbox_partner`, in the test's transaction."""
+    return factories.client_of(sandbox_partner, transport)
 
 
 @pytest.fixture

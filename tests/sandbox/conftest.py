@@ -8,18 +8,13 @@ from unittest.mock import Mock
 import pytest
 
 from events.webhooks import addresses
-from partners.models import Mode, Partner
+from partners.models import Mode
 from tests import factories
 from tests.events.webhooks.conftest import authority, loopback, receiver
-from tests.support.client import PartnerClient, Transport, in_process
+from tests.support.client import PartnerClient, in_process
 from tests.support.documents import folder
 
 __all__ = ("authority", "folder", "loopback", "receiver")
-
-
-@pytest.fixture
-def sandbox_partner(db: None) -> Partner:
-    return factories.PartnerFactory.create(mode=Mode.SANDBOX)
 
 
 @pytest.fixture
@@ -28,11 +23,6 @@ def committed_sandbox(django_db_setup: None, django_db_blocker: Any) -> Iterator
     with django_db_blocker.unblock():
         partner = factories.PartnerFactory.create(slug=f"sandbox-{secrets.token_hex(4)}", mode=Mode.SANDBOX)
         yield factories.client_of(partner, in_process)
-
-
-@pytest.fixture
-def sandbox(sandbox_partner: Partner, transport: Transport) -> PartnerClient:
-    return factories.client_of(sandbox_partner, transport)
 
 
 @pytest.fixture

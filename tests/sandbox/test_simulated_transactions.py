@@ -18,7 +18,7 @@ from events.models import OutboxEntry, WebhookEndpoint
 from partners.api.idempotency import ALREADY_RECEIVED
 from partners.models import ApiKey, Mode, Partner
 from tests import factories
-from tests.support.client import PartnerClient, Transport, now
+from tests.support.client import PartnerClient, now
 from tests.support.responses import assert_error, codes, failing_fields
 from transactions.models import Conversion, Document
 from users.models import StatusChange, User
@@ -38,10 +38,9 @@ BODIES = {
 
 
 @pytest.fixture
-def sandbox(db: None, transport: Transport) -> PartnerClient:
-    client = factories.client_of(factories.PartnerFactory.create(mode=Mode.SANDBOX), transport)
-    assert client.post("/v1/users", factories.user_body(externalId="ada")).status == 201
-    return client
+def sandbox(sandbox: PartnerClient) -> PartnerClient:
+    assert sandbox.post("/v1/users", factories.user_body(externalId="ada")).status == 201
+    return sandbox
 
 
 def events(client: PartnerClient) -> list[dict[str, Any]]:

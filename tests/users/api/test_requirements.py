@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from core.database import statements
-from partners.models import Mode
 from tests import factories
-from tests.support.client import PartnerClient, Transport
+from tests.support.client import PartnerClient
 from tests.support.events import place_events
-from tests.support.responses import assert_error
+from tests.support.responses import assert_error, codes
 from users.decisions.reasons import REASONS
 from users.models import Requirement, RequirementResponse, Status, StatusChange, User
 from users.models.columns import PROFILE_COLUMNS
@@ -29,10 +28,9 @@ NEW_ADDRESS = {"addressLine1": "1 Elgin St", "postalCode": "K1P 5W1"}
 
 
 @pytest.fixture
-def sandbox(db: None, transport: Transport) -> PartnerClient:
-    client = factories.client_of(factories.PartnerFactory.create(mode=Mode.SANDBOX), transport)
-    assert client.post("/v1/users", factories.user_body(externalId="ada")).status == 201
-    return client
+def sandbox(sandbox: PartnerClient) -> PartnerClient:
+    assert sandbox.post("/v1/users", factories.user_body(externalId="ada")).status == 201
+    return sandbox
 
 
 def ask(client: PartnerClient, **body: Any) -> dict[str, Any]:
@@ -58,10 +56,6 @@ def move(client: PartnerClient, status: str, reason_code: str | None = None) -> 
 def shown(client: PartnerClient) -> dict[str, Any]:
     user: dict[str, Any] = client.get(USER).json()
     return user
-
-
-def codes(response: Any) -> dict[str, str]:
-    return {error["field"]: error["code"] for error in assert_error(response, 400)["fieldErrors"]}
 
 
 def events(client: PartnerClient) -> list[tuple[str, dict[str, Any]]]:

@@ -12,7 +12,7 @@ from core.models import AuditEntry
 from partners.models import Mode
 from tests import factories
 from tests.support.client import PartnerClient, Transport
-from tests.support.responses import assert_error
+from tests.support.responses import assert_error, codes
 from users.file import entries
 from users.file.kinds import IDENTITY_VERIFICATION
 from users.models import FileEntry, Status, User
@@ -53,9 +53,9 @@ def send(client: PartnerClient, body: Any = CREDIT_FILE, **changed: Any) -> dict
     return record
 
 
-def codes(client: PartnerClient, body: dict[str, Any], *without: str, **changed: Any) -> dict[str, str]:
+def refused(client: PartnerClient, body: dict[str, Any], *without: str, **changed: Any) -> dict[str, str]:
     sent = {name: value for name, value in (body | changed).items() if name not in without}
-    return {error["field"]: error["code"] for error in assert_error(client.post(PATH, sent), 400)["fieldErrors"]}
+    return codes(client.post(PATH, sent))
 
 
 def by_staff(user: User) -> FileEntry:
@@ -94,12 +94,12 @@ def test_the_simulated_status_shows_it(sandbox: PartnerClient) -> None:
 
 def test_each_method_has_its_fields(api: PartnerClient, user: User) -> None:
     for method, body in METHODS.items():
-        assert {name: codes(api, body, name) for name in body} == {name: {name: "required"} for name in body}, method
+        assert {name: refused(api, body, name) for name in body} == {name: {name: "required"} for name in body}, method
     for body, others in (
         (CREDIT_FILE, [name for name in PASSPORT if name not in CREDIT_FILE]),
         (PASSPORT, ["source", "reference", "sources"]),
     ):
-        unknown = {name: codes(api, body, **{name: "x"}) for name in others}
+        unknown = {name: refused(api, body, **{name: "x"}) for name in others}
         assert unknown == {name: {name: "unknown"} for name in others}
 
 
@@ -139,10 +139,10 @@ WRONG: list[tuple[dict[str, Any], dict[str, Any], dict[str, str]]] = [
 
 @pytest.mark.usefixtures("within_one_day")
 def test_what_does_not_fit_is_named(api: PartnerClient, user: User) -> None:
-    assert [(body, changed, codes(api, body, **changed)) for body, changed, _found in WRONG] == WRONG
+    assert [(body, changed, refused(api, body, **changed)) for body, changed, _found in WRONG] == WRONG
     # It was verified by today in the compliance time zone, and not before the birth.
     tomorrow = field_rules.today() + timedelta(days=1)
-    assert codes(api, CREDIT_FILE, verifiedOn=tomorrow.isoformat()) == {"verifiedOn": "range"}
+    assert refused(api, CREDIT_FILE, verifiedOn=tomorrow.isoformat()) == {"verifiedOn": "range"}
     assert api.get(PATH).json() == {"items": []}
     send(api, verifiedOn=field_rules.today().isoformat())
     send(api, verifiedOn="1990-12-10")
