@@ -216,9 +216,14 @@ class BackOfficeAdmin(_ModelAdmin):
         obj.save(update_fields=[name for name in form.changed_data if name in columns] if change else None)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:  # noqa: FBT001
-        """Likewise for relations."""
+        """Likewise for relations: what the person added and removed."""
         if change:
-            form.cleaned_data = {name: form.cleaned_data[name] for name in form.changed_data}
+            for name in {field.name for field in self.opts.many_to_many}.intersection(form.changed_data):
+                seen = SeenValues().value_from_datadict(form.data, form.files, form.add_initial_prefix(name))
+                chosen, related = form.cleaned_data[name], getattr(form.instance, name)
+                related.remove(*(row for row in related.all() if str(row.pk) in seen and row not in chosen))
+                related.add(*(row for row in chosen if str(row.pk) not in seen))
+            form.cleaned_data = {}
         super().save_related(request, form, formsets, change)
 
     def get_list_display(self, request: HttpRequest) -> Any:

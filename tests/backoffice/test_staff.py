@@ -53,6 +53,9 @@ def test_an_older_page_does_not_undo_what_was_changed_meanwhile(db: None) -> Non
     staff.refresh_from_db()
     assert (staff.first_name, staff.last_name) == ("Eve", "Hopper")
     assert [group.name for group in staff.groups.all()] == ["viewer"]
+    # Nor by a change of other roles.
+    administrator.post(page, older | {"groups": [*older["groups"], group_of("partner-manager")]})
+    assert {group.name for group in staff.groups.all()} == {"viewer", "partner-manager"}
     # A role is given, also after a mistake elsewhere on the page.
     mistaken = administrator.post(page, filled_in(administrator.get(page)) | {"groups": [auditor.pk], "email": "no"})
     assert mistaken.status_code == 200

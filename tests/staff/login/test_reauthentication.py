@@ -119,7 +119,8 @@ def test_what_waits_is_done_at_an_address_with_a_query() -> None:
     client, colleague = inside(administrator), reviewer()
     grow_stale(client)
     page = reverse("admin:staff_staff_change", args=(colleague.pk,), query={"_changelist_filters": "q=ada&p=2"})
-    form = {"email": colleague.email, "groups": [Group.objects.get(name="auditor").pk]}
+    form = {"email": colleague.email, "initial-groups": [colleague.groups.get().pk]}
+    form["groups"] = [Group.objects.get(name="auditor").pk]
     response = confirm(client, client.post(page, form))
     assert [group.name for group in colleague.groups.all()] == ["auditor"]
     assert response.status_code == 302
