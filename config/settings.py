@@ -172,6 +172,8 @@ REST_FRAMEWORK: dict[str, Any] = {
     "EXCEPTION_HANDLER": "partners.api.errors.exception_handler",
     "DEFAULT_PERMISSION_CLASSES": [],
     "UNAUTHENTICATED_USER": None,
+    # No field of a body has this name.
+    "NON_FIELD_ERRORS_KEY": None,
 }
 
 # Staff

@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
+from django.db.models.functions import Now
 from django.http import HttpResponse
 from rest_framework.fields import empty
 
@@ -26,6 +27,8 @@ DEFAULT_HOURS, MAX_HOURS = 24, endpoints.MAX_OVERLAP // timedelta(hours=1)
 SIGNING_KEY = "This key signed the request: revoke it by another one, or rotate it without an overlap."
 REQUEST_NOT_FOUND = "None of the last requests has this id."
 WEBHOOK_NOT_FOUND = "Webhook not found."
+# Rotations without an overlap leave as many in force as before.
+MAX_KEYS_A_DAY = 50
 MAX_DESCRIPTION_LENGTH = 200
 # Repetitions are allowed; this bounds the errors of a response.
 MAX_TYPES = 100
@@ -95,6 +98,9 @@ class ApiKeyRotation(SandboxView):
             if claim.is_new:
                 overlap = timedelta(hours=self.validated()["overlap_hours"])
                 old = ApiKey.objects.get(pk=request.user.key_id)
+                made = ApiKey.objects.filter(partner_id=old.partner_id, created_at__gt=Now() - timedelta(days=1))
+                if made.count() >= MAX_KEYS_A_DAY:
+                    raise ConflictError(f"A sandbox partner makes at most {MAX_KEYS_A_DAY} API keys a day.")
                 try:
                     issued = keys.rotate(old, overlap=overlap)
                 except keys.NotInForceError:

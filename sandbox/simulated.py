@@ -29,7 +29,8 @@ from transactions.models import TITLE_LENGTH, Conversion, Document, DocumentType
 from users import queries
 from users.api.serializers import user_json
 from users.api.views import check_external_id, find_requirement, shown
-from users.decisions.compliance import REASON_CODE_LENGTH, Decision, ReasonCodeError, decide
+from users.decisions.compliance import Decision, ReasonCodeError, decide
+from users.decisions.reasons import Reason
 from users.models import RequirementCode, Status, User
 from users.models.columns import FIELD_NAMES
 from users.models.requirements import MAX_DUE_DAYS, MESSAGE_LENGTH
@@ -66,11 +67,18 @@ def made_by(user: User, request_id: str) -> dict[str, Any]:
     return {"by": account, "source": f"sandbox request {request_id}"}
 
 
+def _reason_code(value: Any) -> str:
+    """A code of any move; "" for another text, which is refused as that of another move is (contract, section 13)."""
+    if not isinstance(value, str):
+        raise ValidationError("Must be a string.", code="type")
+    return value if value in Reason.values else ""
+
+
 class SimulatedDecisionSerializer(StrictSerializer[Any]):
     """A decision of compliance, simulated."""
 
     status = ChoiceField(Status)
-    reasonCode = TextField(source="reason_code", min_length=0, max_length=REASON_CODE_LENGTH, required=False)
+    reasonCode = RuleField(_reason_code, source="reason_code", required=False)
 
 
 class SimulatedStatus(SandboxUserView):

@@ -156,6 +156,8 @@ class SandboxMixin(PartnerAPIView):
         partner_id, key = request.user.partner_id, request.header("HTTP_IDEMPOTENCY_KEY") or ""
         if request.method == "GET" or self.idempotency_key_use is not KeyUse.HONOURED or not is_uuid(key):
             wait(partner_id)
+            # What was read together with the API key's row is from before.
+            request.rows = None
             return handler(request, **kwargs)
         with transaction.atomic():
             if idempotency.find_write(partner_id, key.lower()) is None:

@@ -18,7 +18,7 @@ from core.database import statements
 from core.formats import parse_timestamp
 from partners.api.errors import NAME_LENGTH_IN_ERRORS, BadRequestError
 from partners.api.request import JsonObject, parse_object
-from transactions.models import CONVERSION_ID_PATTERN, CURRENCY_PATTERN
+from transactions.models import CONVERSION_ID_PATTERN, CURRENCY_PATTERN, EARLIEST
 from users.profile.field_rules import external_id
 
 # A conversion is about 400 bytes. Longer lines are not kept in memory.
@@ -111,6 +111,8 @@ def created_at(value: Any) -> datetime:
         raise ValidationError(message, code="format" if value else "length") from None
     if _FINER_THAN_MICROSECONDS.search(value):
         raise ValidationError("Must not be finer than microseconds.", code="format")
+    if at < EARLIEST:
+        raise ValidationError("Must not be before 0001-01-02T00:00:00Z.", code="range")
     if at > datetime.now(UTC) + MAX_AHEAD:
         raise ValidationError("Must not be more than five minutes ahead.", code="range")
     return at

@@ -35,8 +35,9 @@ SHA256_BYTES = 32
 THRESHOLD_CURRENCY, THRESHOLD = "CAD", 10_000
 # How many conversions of a sandbox user are added up at a time.
 MAX_ADDED_UP = 10_000
-# PostgreSQL also has years before 1 and after 9999, and infinity. The last day is in the year 10000 elsewhere.
-EARLIEST, LATEST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
+# PostgreSQL also has years before 1 and after 9999, and infinity. Elsewhere, the first day of all is in the year 0, and
+# the last one in 10000.
+EARLIEST, LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 
 models.BinaryField.register_lookup(Length)
 

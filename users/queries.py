@@ -9,6 +9,7 @@ from core.database import statements
 from core.database.pipeline import Query
 from core.database.schema import wire_time
 from core.database.statements import Row
+from partners.api import idempotency
 from users.models import FileEntry
 from users.models.columns import FOLDED_COLUMNS, PROFILE_COLUMNS, Profile
 from users.profile.names import fold_name
@@ -75,7 +76,11 @@ _FIND_VERIFICATIONS = f"""
       FROM users_user WHERE partner_id = %s AND external_id = %s
 """
 # NO KEY: an import that refers to the user need not wait.
-_LOCK = f"SELECT {_SUMMARY}, {_PROFILE} FROM users_user WHERE partner_id = %s AND external_id = %s FOR NO KEY UPDATE"
+_LOCK = f"""
+    SELECT {_SUMMARY}, {_PROFILE} FROM users_user
+     WHERE partner_id = %s AND external_id = %s AND NOT EXISTS (SELECT {idempotency.DONE})
+       FOR NO KEY UPDATE
+"""
 _UPDATE = f"""
     UPDATE users_user SET {", ".join(f"{column} = %s" for column in PROFILE_COLUMNS)},
            {", ".join(f"{column} = coalesce({value}, {column})" for column, value in _FOLDED.items())}
@@ -100,9 +105,12 @@ def find_verifications(partner_id: int, external_id: str) -> Query[Row]:
     return Query(_FIND_VERIFICATIONS, (partner_id, external_id))
 
 
-def lock(partner_id: int, external_id: str) -> Query[Row]:
-    """The row of a StoredUser: the same user, locked against other writers until the transaction ends."""
-    return Query(_LOCK, (partner_id, external_id))
+def lock(partner_id: int, external_id: str, *, key: str | None = None) -> Query[Row]:
+    """The row of a StoredUser: the same user, locked against other writers until the transaction ends.
+
+    No row, and no wait for others, where a write under this Idempotency-Key has taken effect: its response is stored.
+    """
+    return Query(_LOCK, (partner_id, external_id, partner_id, key, idempotency.WINDOW))
 
 
 def update(user: StoredUser, profile: Profile) -> UserSummary:

@@ -117,10 +117,7 @@ class Deliverer:
             self._collect(left)
         for send in self._sends.values():
             send.cancel()
-        try:
-            record(*self._results)
-        except (DatabaseError, InterfaceError):
-            log.exception("results not recorded: their deliveries are attempted again")
+        _try_to_record(*self._results)
 
     def _place_events(self) -> None:
         """Place events until `stop`, in a thread of its own. An error that is not the database's stops all."""
@@ -142,12 +139,19 @@ class Deliverer:
 
 
 def send_test(leased: Lease, *, seconds: float | None = None) -> AttemptResult:
-    """Send what `lease_test` has leased, after its transaction; record the result and return it."""
+    """Send what `lease_test` has leased, after its transaction; return the result, recorded if the database allows."""
     attempt = Sender().attempt(leased, seconds)
     with request_context.without_deadline():
         outcome = asyncio.run_coroutine_threadsafe(attempt, _sending_loop()).result()
-    record((leased, outcome))
+    _try_to_record((leased, outcome))
     return outcome
+
+
+def _try_to_record(*results: tuple[Lease, AttemptResult]) -> None:
+    try:
+        record(*results)
+    except (DatabaseError, InterfaceError):
+        log.exception("results not recorded: their deliveries are attempted again")
 
 
 @lru_cache(maxsize=1)

@@ -37,11 +37,12 @@ NOT_STORED = "Not allowed here: the response holds a secret, and is never stored
 _LOCK_KEY = """
     SELECT pg_advisory_xact_lock(1, hashtext(%s::bigint || '/' || %s::text))"""
 _LOCK_KEY_FOR_WRITE = f"{_LOCK_KEY}, {SET_CONTEXT}"
-_FIND_RESPONSE = """
-    SELECT fingerprint, status, body, location
+# The write under a key that has taken effect.
+DONE = """
       FROM partners_idempotencyrecord
      WHERE partner_id = %s AND key = %s::uuid AND completed_at > now() - %s::interval
 """
+_FIND_RESPONSE = f"SELECT fingerprint, status, body, location {DONE}"
 # An expired record is replaced.
 _STORE_RESPONSE = """
     INSERT INTO partners_idempotencyrecord (partner_id, key, fingerprint, method, path, status, body, location)
@@ -51,11 +52,7 @@ _STORE_RESPONSE = """
            status = excluded.status, body = excluded.body, location = excluded.location,
            completed_at = excluded.completed_at
 """
-_FIND_WRITE = """
-    SELECT method, path, status, completed_at, completed_at + %s::interval
-      FROM partners_idempotencyrecord
-     WHERE partner_id = %s AND key = %s::uuid AND completed_at > now() - %s::interval
-"""
+_FIND_WRITE = f"SELECT method, path, status, completed_at, completed_at + %s::interval {DONE}"
 # The columns, by their names on the wire.
 _COMPLETED = ("method", "path", "status", "completedAt", "expiresAt")
 _STORE_SIGNATURE = f"""
@@ -79,13 +76,16 @@ class KeyUse(Enum):
 
 
 class KeyClaim:
-    """A write's claim to its Idempotency-Key, or to its signature. response: what the view returns after the block."""
+    """A write's claim to its Idempotency-Key, or to its signature.
+
+    key: None without one. response: what the view returns after the block.
+    """
 
     response: JsonResponse
 
     def __init__(self, request: PartnerRequest, key: str | None, *, refuse_signature_reuse: bool) -> None:
-        """key: None without one. refuse_signature_reuse: a repeated signature is refused then."""
-        self._request, self._key, self._refuse_signature_reuse = request, key, refuse_signature_reuse
+        """refuse_signature_reuse: a repeated signature is refused without a key."""
+        self._request, self.key, self._refuse_signature_reuse = request, key, refuse_signature_reuse
         self._is_sent, self._is_new = False, True
 
     @property
@@ -101,8 +101,8 @@ class KeyClaim:
         request, caller = self._request, self._request.user
         names = {"partner": caller.partner_slug, "key": caller.key_prefix, "requestId": request.request_id}
         context = statements.context(**names)
-        if self._key is not None:
-            held = (caller.partner_id, self._key)
+        if self.key is not None:
+            held = (caller.partner_id, self.key)
             statements.queue(Query(_LOCK_KEY_FOR_WRITE, (*held, context)))
             # A statement of its own: it sees what those have committed that the lock waited for.
             found, rows = statements.fetch_both(Query(_FIND_RESPONSE, (*held, WINDOW)), query)
@@ -127,9 +127,9 @@ class KeyClaim:
         """Make the response to the write, which is stored with its effect. location: the header's value."""
         body = encode(data)
         self.response = JsonResponse(status, body, {"Location": location} if location else {})
-        if self._key is not None:
+        if self.key is not None:
             request = self._request
-            held = (request.user.partner_id, self._key, self._fingerprint())
+            held = (request.user.partner_id, self.key, self._fingerprint())
             values = (*held, request.method, request.canonical_path, status, body, location)
             # Sent together with COMMIT.
             statements.queue(Query(_STORE_RESPONSE, values))

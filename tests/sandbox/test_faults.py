@@ -14,6 +14,7 @@ import pytest
 from django.db import OperationalError, connection
 from psycopg.errors import DeadlockDetected
 
+from partners.models import Partner
 from partners.monitoring import metrics
 from sandbox import views
 from tests import factories
@@ -71,6 +72,15 @@ def test_a_slow_request_is_done_and_waits_once(sandbox: PartnerClient, waits: li
     once, again = (create(sandbox, "slow", key=key) for _ in range(2))
     assert (once.status, once.body, again.header("Idempotent-Replayed")) == (201, again.body, "true")
     assert waits == [5.0]
+
+
+def test_a_slow_read_shows_what_there_is_after_the_wait(
+    sandbox: PartnerClient, sandbox_partner: Partner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Its query comes with that for the key, which the process knows from a request before.
+    assert sandbox.get("/v1/users").json()["items"] == []
+    monkeypatch.setattr(views, "wait", lambda _: factories.UserFactory.create(partner=sandbox_partner))
+    assert len(sandbox.get("/v1/users", headers={HEADER: "slow"}).json()["items"]) == 1
 
 
 def test_a_lost_response_is_of_a_write_that_was_done(sandbox: PartnerClient) -> None:

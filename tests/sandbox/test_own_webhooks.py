@@ -10,6 +10,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from django.db import OperationalError
 from django.db.models.functions import Now
 from django.utils import timezone
 from standardwebhooks.webhooks import Webhook
@@ -236,6 +237,15 @@ def test_a_test_tells_any_status_and_without_an_answer_an_error_alone(
     response = sandbox.post(item(webhook, "/test"), {})
     assert (response.status, response.json()) == (200, {"status": None, "milliseconds": None, "error": "connect"})
     assert {one.state for one in WebhookDelivery.objects.all()} == {"failed"}
+
+
+def test_a_test_whose_result_cannot_be_recorded_is_told_and_not_sent_again(
+    sandbox: PartnerClient, loopback: None, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    webhook = add(sandbox, receiver.url)
+    monkeypatch.setattr(delivering, "record", Mock(side_effect=OperationalError("deadlock detected")))
+    assert sandbox.post(item(webhook, "/test"), {}).json()["status"] == 204
+    assert len(receiver.requests) == 1
 
 
 def test_a_receiver_that_is_silent_ends_a_test_before_five_seconds(

@@ -114,7 +114,7 @@ class UserItem(PartnerAPIView):
     def patch(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         with self.once() as claim:
             check_external_id(external_id)
-            rows = claim.send(queries.lock(request.user.partner_id, external_id))
+            rows = claim.send(queries.lock(request.user.partner_id, external_id, key=claim.key))
             if claim.is_new:
                 stored = StoredUser.of(found(rows))
                 changed, columns = UPDATE.updated(request.data, stored.profile)
@@ -132,7 +132,7 @@ class RequirementResponses(PartnerAPIView):
     def post(self, request: PartnerRequest, external_id: str, requirement_id: str) -> HttpResponse:
         with self.once() as claim:
             check_external_id(external_id, requirement_id)
-            rows = claim.send(queries.lock(request.user.partner_id, external_id))
+            rows = claim.send(queries.lock(request.user.partner_id, external_id, key=claim.key))
             if claim.is_new:
                 user = StoredUser.of(found(rows)).summary
                 requirement = find_requirement(user.id, requirement_id)
@@ -158,7 +158,7 @@ class VerificationCollection(PartnerAPIView):
     def post(self, request: PartnerRequest, external_id: str) -> HttpResponse:
         with self.once() as claim:
             check_external_id(external_id)
-            rows = claim.send(queries.lock(request.user.partner_id, external_id))
+            rows = claim.send(queries.lock(request.user.partner_id, external_id, key=claim.key))
             if claim.is_new:
                 user = StoredUser.of(found(rows))
                 born, kind = user.profile.date_of_birth, FileKind.IDENTITY_VERIFICATION

@@ -33,7 +33,6 @@ from users.refusals import (
     text_of,
 )
 
-REASON_CODE_LENGTH = 50
 CASE_NOTE_LENGTH = 2000
 DECIDE = "decide_user"
 PERMISSION = f"users.{DECIDE}"

@@ -23,6 +23,7 @@ _TODAYS_CODES = {
     "BS": {"N.P.": "NP"},
     "CN": dict(pair.split("=") for pair in _CHINA.split()),
     "IN": {"CT": "CG", "OR": "OD", "TG": "TS", "UT": "UK"},
+    "IT": {"AO": "23"},
     "TW": {"金門縣": "KIN", "連江縣": "LIE"},
 }
 

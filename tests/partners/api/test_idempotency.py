@@ -185,7 +185,7 @@ def test_an_expired_key_whose_new_request_fails_stays_free(api: PartnerClient, a
 
 def test_a_replay_precedes_the_look_for_the_user(api: PartnerClient, ada: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first = api.patch(ada, {"city": "Ottawa"}, key=KEY)
-    monkeypatch.setattr("users.queries.lock", lambda *_: None)
+    monkeypatch.setattr("users.queries.lock", lambda *_, **__: None)
     assert api.patch(ada, {"city": "Ottawa"}, key=KEY).body == first.body
     assert_error(api.patch(ada, {"city": "Ottawa"}), 404)
 

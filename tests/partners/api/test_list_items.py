@@ -21,7 +21,7 @@ from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.events import place_events
-from transactions.models import LATEST, Conversion, Document
+from transactions.models import EARLIEST, LATEST, Conversion, Document
 from users.models import Status, User
 
 # Between letters: at the ends the contract does not allow all of them.
@@ -35,7 +35,7 @@ TEXTS = [
     )
 ]
 MOMENTS = (
-    datetime(1, 1, 1, tzinfo=UTC),
+    EARLIEST,
     datetime(999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
     datetime(2026, 1, 15, 12, tzinfo=UTC),
     datetime(2026, 1, 15, 12, 0, 0, 1, tzinfo=UTC),

@@ -22,6 +22,7 @@ from tests.conftest import database_url
 from tests.slow.live.conftest import Server, blocked_by
 from tests.support.at_once import at_once
 from tests.support.client import PartnerClient, Response, in_process, now
+from tests.support.responses import failing_fields
 from tests.support.watched import wait_until
 from users.models import User, UserEvent
 
@@ -390,6 +391,15 @@ def test_waiting_longer_than_the_lock_timeout_is_a_503_and_nothing_has_happened(
     blocker.rollback()
     assert not IdempotencyRecord.objects.filter(partner=partner).exists()
     assert clients[0].patch(f"/v1/users/{user}", {"city": "Ottawa"}, key=key).status == 200
+
+
+def test_a_replay_waits_for_no_other_writer_of_the_user(clients: Clients, user: str, session: Session) -> None:
+    path, key = f"/v1/users/{user}", str(uuid.uuid4())
+    first = clients[0].patch(path, {"city": "Ottawa"}, key=key)
+    session().execute(LOCK_USER, [user])
+    again = clients[1].patch(path, {"city": "Ottawa"}, key=key)
+    assert (again.status, again.body, again.header("Idempotent-Replayed")) == (200, first.body, "true")
+    assert failing_fields(clients[1].patch(path, {"city": "Halifax"}, key=key)) == ["Idempotency-Key"]
 
 
 def test_connections_lost_while_idle_cost_no_request(clients: Clients, session: Session) -> None:

@@ -1,6 +1,7 @@
 """How the database answers what requests ask: by an index, in its order, and no more rows than needed."""
 
 import json
+import uuid
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -175,8 +176,11 @@ def test_a_user_is_found_by_an_index(ada: User) -> None:
 
 
 def test_a_user_is_locked_by_an_index(ada: User) -> None:
-    (scan,) = plan(Query(user_queries._LOCK, (ada.partner_id, ada.external_id)))["Plans"]
-    assert (scan["Node Type"], "external_id" in scan["Index Cond"]) == ("Index Scan", True)
+    for key in (None, str(uuid.uuid4())):
+        found = list(nodes(plan(user_queries.lock(ada.partner_id, ada.external_id, key=key))))
+        assert "Seq Scan" not in {node["Node Type"] for node in found}
+        (scan,) = (node for node in found if node.get("Relation Name") == "users_user")
+        assert (scan["Node Type"], "external_id" in scan["Index Cond"]) == ("Index Scan", True)
 
 
 def test_a_key_is_found_by_its_digest(ada: User) -> None:

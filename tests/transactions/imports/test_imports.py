@@ -106,6 +106,7 @@ BAD: list[tuple[Any, str]] = [
     ({"createdAt": "2026-02-30T00:00:00Z"}, "createdAt: Must be"),
     ({"createdAt": "2026-01-01T00:00:00.1234567Z"}, "finer than microseconds"),
     ({"createdAt": "2026-01-01T24:00:00Z"}, "createdAt: Must be"),
+    ({"createdAt": "0001-01-01T23:59:59Z"}, "createdAt: Must not be before 0001-01-02T00:00:00Z"),
     ({"createdAt": "9999-12-31T00:00:00Z"}, "createdAt: Must not be more than five minutes ahead"),
     ({"from": {"currency": "CAD", "amount": 1}}, "from.amount: Must be"),
     ({"from": {"currency": "CAD", "amount": "-1"}}, "from.amount: Must be"),

@@ -92,6 +92,7 @@ PROVINCES = [
     ("CN", "510000", "44", "GD"),
     ("IN", "400001", "or", "OD"),
     ("IN", "400001", "UT", "UK"),
+    ("IT", "11100", "AO", "23"),
     ("ID", "99600", "PS", "PS"),
     ("TW", "893", "連江縣", "LIE"),
     # The data has no ISO code of it.

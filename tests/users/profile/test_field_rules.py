@@ -166,7 +166,7 @@ def test_all_failing_fields_are_named_at_once_unknown_ones_last() -> None:
 
 
 def test_an_unknown_field_is_named() -> None:
-    names = ["nickname", "", "Email", "first_name", "userId", "status", "updatedAt", "email "]
+    names = ["nickname", "", "Email", "first_name", "userId", "status", "updatedAt", "email ", "non_field_errors"]
     assert field_errors(**dict.fromkeys(names, "active")) == dict.fromkeys(names, "unknown")
 
 
