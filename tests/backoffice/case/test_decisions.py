@@ -126,7 +126,7 @@ def test_a_move_that_is_not_allowed_changes_nothing_and_says_why(user: User) -> 
         status: client.post(decide_url(user), decision(user, to_status=status)) for status in ("closed", "none", "")
     }
     assert [response.status_code for response in sent.values()] == [409, 400, 400]
-    assert "cannot become closed" in sent["closed"].content.decode()
+    assert "cannot become closed; allowed: active, rejected" in sent["closed"].content.decode()
     assert "Unknown status" in sent[""].content.decode()
     by = factories.StaffFactory.create()
     with pytest.raises(RefusedError, match="already"):

@@ -106,6 +106,8 @@ def test_the_proposer_declines_but_does_not_approve(user: User, first: Staff, se
         proposals.approve(proposal_id=proposal.pk, by=first)
     with pytest.raises(RefusedError, match="A note is required"):
         proposals.decline(proposal_id=proposal.pk, by=first, note=" ")
+    with pytest.raises(RefusedError, match="The note must be at most 500 characters"):
+        proposals.decline(proposal_id=proposal.pk, by=first, note="x" * 501)
     declined = proposals.decline(proposal_id=proposal.pk, by=first, note="The wrong user.")
     assert (declined.state, declined.ended_by, declined.note) == ("declined", first, "The wrong user.")
     with pytest.raises(RefusedError, match="has ended: Declined"):
