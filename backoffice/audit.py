@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q, QuerySet
@@ -120,12 +121,18 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         if request.method != "POST":
             return redirect("admin:core_auditentry_changelist")
         names = [SEARCH_VAR, *(one.parameter_name for one in self.list_filter)]
-        given = {name: request.POST[name] for name in names if request.POST.get(name)}
+        given = {name: value for name in names if (value := request.POST.get(name, "").strip())}
         back = reverse("admin:core_auditentry_changelist", query=given)
+        # The list says why it does not hold.
+        if any("\0" in value for value in given.values()):
+            return redirect(back)
         if (redirection := require_fresh_factor(request, download_back=back)) is not None:
             return redirection
         request.GET = QueryDict(urlencode(given))
-        entries = self.get_changelist_instance(request).get_queryset(request)
+        try:
+            entries = self.get_changelist_instance(request).get_queryset(request)
+        except IncorrectLookupParameters:
+            return redirect(back)
         filters = ", ".join("search" if name == SEARCH_VAR else f"{name} {value}" for name, value in given.items())
         audit.record(AuditEntry.EXPORTED, detail={"filters": filters or None})
         return downloads.send_csv(request, "audit-log", _HEADINGS, map(itemgetter(*_HEADINGS), newest_first(entries)))

@@ -5,6 +5,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from django import forms
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
@@ -18,7 +19,7 @@ Conditions = Mapping[str, tuple[Any, Q]]
 
 
 class ChoiceFilter(DropdownFilter):  # type: ignore[misc]
-    """A choice of `options`; of others nothing is filtered."""
+    """A choice of `options`; others are refused."""
 
     options: Sequence[tuple[str, Any]] = ()
 
@@ -30,7 +31,10 @@ class ChoiceFilter(DropdownFilter):  # type: ignore[misc]
         return [(value, label) for value, (label, _rows) in self.conditions(request).items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(self.conditions(request).get(self.value() or "", ("", Q()))[1])
+        conditions, value = {"": ("", Q()), **self.conditions(request)}, self.value() or ""
+        if value not in conditions:
+            raise IncorrectLookupParameters
+        return queryset.filter(conditions[value][1])
 
 
 class ValueFilter(TextFilter):  # type: ignore[misc]
@@ -70,10 +74,12 @@ class DayFilter(TextFilter):  # type: ignore[misc]
         super().__init__(request, params, model, model_admin)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        try:
-            day = date.fromisoformat(self.value() or "") + self.days
-        except (ValueError, OverflowError):
+        if not self.value():
             return queryset
+        try:
+            day = date.fromisoformat(self.value()) + self.days
+        except (ValueError, OverflowError):
+            raise IncorrectLookupParameters from None
         return queryset.filter(**{f"{self.column}__{self.lookup}": midnight(day)})
 
 

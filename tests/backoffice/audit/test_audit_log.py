@@ -105,6 +105,17 @@ def test_the_log_is_exported_as_csv(settings: Settings) -> None:
     assert len(rows) == 1
 
 
+def test_a_filter_that_does_not_hold_exports_nothing_and_the_list_says_so(settings: Settings) -> None:
+    settings.STAFF_MFA_REQUIRED = False
+    client, names = client_as("auditor"), ("q", "actor", "action", "object", "externalId", "since", "until")
+    refused = [(name, "a\0b", "Null characters are not allowed.") for name in names]
+    for name, value in (("action", "made.up"), ("since", "yesterday"), ("until", "9999-12-31")):
+        refused.append((name, value, "Invalid filter."))
+    for name, value, said in refused:
+        assert said in client.post(EXPORT, {name: value}, follow=True).content.decode(), (name, value)
+    assert not AuditEntry.objects.filter(action="auditLog.exported").exists()
+
+
 def test_what_concerns_a_user_names_the_partner_and_the_external_id() -> None:
     user = factories.UserFactory.create(partner__slug="acme", external_id="customer-7")
     requirement = factories.RequirementFactory.create(user=user)
