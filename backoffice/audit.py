@@ -45,6 +45,8 @@ MAX_FOUND = 1_000
 _LAST = ("key", "command", "operator", "source", "requestId")
 _ENTRY = {"id": "id", "kind": "actor_kind"} | {name: name for name in ("at", "actor", "action", "object", "detail")}
 _ICONS = {ActorKind.STAFF: "person", ActorKind.OPERATOR: "terminal", ActorKind.PARTNER: "handshake", "": "settings"}
+# What the entry of an export says of what may name a user: it outlives the user's records.
+_OF_USERS = {SEARCH_VAR: "search", "object": "object", "externalId": "externalId"}
 _BY_ITSELF = _("The service, or somebody unknown")
 _HEADINGS = ("at", "kind", "actor", "action", "object", "detail")
 
@@ -114,7 +116,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     def export(self, request: HttpRequest) -> HttpResponseBase:
         """Send the list, with the search and the filters of the form, as CSV.
 
-        The export is in the log before its first byte, without what was searched for: it may be a person's name.
+        The export is in the log before its first byte, without what may name a user.
         """
         if not self.has_view_permission(request):
             raise PermissionDenied
@@ -133,7 +135,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
             entries = self.get_changelist_instance(request).get_queryset(request)
         except IncorrectLookupParameters:
             return redirect(back)
-        filters = ", ".join("search" if name == SEARCH_VAR else f"{name} {value}" for name, value in given.items())
+        filters = ", ".join(_OF_USERS.get(name, f"{name} {value}") for name, value in given.items())
         audit.record(AuditEntry.EXPORTED, detail={"filters": filters or None})
         return downloads.send_csv(request, "audit-log", _HEADINGS, map(itemgetter(*_HEADINGS), newest_first(entries)))
 

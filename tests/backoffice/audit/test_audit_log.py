@@ -103,6 +103,9 @@ def test_the_log_is_exported_as_csv(settings: Settings) -> None:
     assert latest().detail["filters"] == "search"
     [_, *rows] = csv.reader(io.StringIO(b"".join(sent.streaming_content).decode()))
     assert len(rows) == 1
+    # What may name a user, who may be erased, is not in the log.
+    client.post(EXPORT, {"externalId": "customer-7", "object": "customer-7", "actor": " ", "since": "2026-01-01"})
+    assert latest().detail["filters"] == "object, externalId, since 2026-01-01"
 
 
 def test_a_filter_that_does_not_hold_exports_nothing_and_the_list_says_so(settings: Settings) -> None:
