@@ -13,6 +13,7 @@ from django.template.context import RequestContext
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 
+from backoffice.access import VIEW_CASES
 from backoffice.lists.cells import moment
 from staff.access import administrators
 from users.models import Hold, User, UserEvent
@@ -46,14 +47,13 @@ def status_choices(changelist: ChangeList) -> list[Any]:
 
 @register.inclusion_tag("backoffice/held_band.html", takes_context=True)
 def held_band(context: RequestContext, row: Any) -> dict[str, Any]:
-    """Say that the records of the user of a row are held; to who may hold, also by whom, since when and why."""
+    """Say that a row's user is held, to who sees users; to who may hold, also by whom, since when and why."""
     owner = {User: "pk", UserEvent: "pgh_obj_id"}.get(type(row), "user_id")
-    user_id = getattr(row, owner, None)
-    if not isinstance(user_id, UUID) or not held({user_id}):
+    user_id, reader = getattr(row, owner, None), context["request"].user
+    if not isinstance(user_id, UUID) or not reader.has_perm(VIEW_CASES) or not held({user_id}):
         return {}
-    may_see = context["request"].user.has_perm(PERMISSION)
     holds = in_force(Hold.objects.filter(user=user_id)).select_related("by").order_by("created_at", "id")
-    return {"is_held": True, "holds": holds if may_see else []}
+    return {"is_held": True, "holds": holds if reader.has_perm(PERMISSION) else []}
 
 
 @register.simple_tag

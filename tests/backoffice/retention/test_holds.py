@@ -91,6 +91,10 @@ def test_every_page_of_a_held_user_says_so(user: User) -> None:
         f"{case}copy/",
     ):
         assert BAND in client.get(page).content.decode(), page
+    # But not who sees no users.
+    delivery = factories.WebhookDeliveryFactory.create(endpoint__partner=user.partner, event__user=user)
+    page = f"/admin/events/webhookdelivery/{delivery.pk}/change/"
+    assert [BAND in client_as(role).get(page).content.decode() for role in ("auditor", "partner-manager")] == [True, False]
 
 
 def test_what_is_due_is_listed_for_auditors(db: None) -> None:
