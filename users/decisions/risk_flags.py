@@ -37,7 +37,7 @@ class RiskFlag:
 
     meaning: what it says of any user, as `why` does of one. condition: which users have it. is_indexed: whether they
     are few, by an index. needs_note: whether an approval needs a note. shows_identity: whether it reveals something of
-    a birth date or an address.
+    a birth date, an address or the file.
 
     data: JSON values. others: at most OTHERS_SHOWN other users, decision: the earlier one, that the flag is about.
     """
@@ -77,7 +77,7 @@ def register(*kinds: type[RiskFlag]) -> None:
 
 
 def visible_flags(*, sees_identity: bool) -> list[type[RiskFlag]]:
-    """The kinds that a reader gets. sees_identity: whether the reader may see birth dates and addresses."""
+    """The kinds that a reader gets. sees_identity: whether the reader may see birth dates, addresses and the file."""
     return [kind for kind in RISK_FLAGS.values() if sees_identity or not kind.shows_identity]
 
 

@@ -47,6 +47,7 @@ class VerifiedBeforeChange(RiskFlag):
     """A name or birth date that changed after the newest record of how the identity was verified."""
 
     code, title = "verifiedBeforeChange", _("Identity verified before a change")
+    shows_identity = True
     meaning = _("Name or birth date have changed since the identity was verified.")
     # Of users/sql/users_identity_gap.sql.
     gap: ClassVar[str] = "changed"

@@ -285,7 +285,10 @@ def test_readers_who_may_not_see_birth_dates_get_no_flag_on_them(make: Make) -> 
     make(**unusual)
     everything = set(RISK_FLAGS) - AFTER_A_DECISION - OF_CONVERSIONS - OF_THE_FILE
     assert codes(user) == everything
-    assert codes(user, sees_identity=False) == everything & {kind.code for kind in visible_flags(sees_identity=False)}
+    visible = {kind.code for kind in visible_flags(sees_identity=False)}
+    assert codes(user, sees_identity=False) == everything & visible
+    # Nor on the file.
+    assert not visible & OF_THE_FILE
 
 
 # Bounds
