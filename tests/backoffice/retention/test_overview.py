@@ -14,7 +14,7 @@ from core.database import serving_role
 from partners.models import Partner
 from tests import factories
 from tests.conftest import database_url
-from tests.support.approval_rules import reviewer
+from tests.support.approval_rules import act, reviewer
 from tests.support.erasing import age_erasures, date_back, erase
 from tests.support.staff import client_of, words
 from users.models import AccessRecord, ErasureProposal, Status, User
@@ -59,8 +59,10 @@ def propose(client: Client, *users: User) -> Any:
 
 
 def test_one_proposes_another_approves_and_the_page_says_what_was_destroyed(user: User) -> None:
-    by, second = reviewer(), reviewer()
+    by, second, maker = reviewer(), reviewer(), reviewer()
     first, other = client_of(by), client_of(second)
+    for made in (by, second):
+        act(maker, "staff.created", on=made)
     assert user.full_name in words(first.get(PAGE).content.decode())
     assert propose(first, user).status_code == 302
     own = words(first.get(PAGE).content.decode())
@@ -77,6 +79,8 @@ def test_one_proposes_another_approves_and_the_page_says_what_was_destroyed(user
     assert str(user.pk) in left
     assert f"{by.username}, {second.username}" in left
     assert user.last_name not in left
+    # With the proposal, whose reason is blanked by now, and with the user.
+    assert left.count(f"{maker.username} made, re-roled or reset both accounts within 30 days.") == 2
     # The old link and a search by its userId.
     told = re.compile(r"Erased on .*20\d\d.* under the retention rules\.")
     gone = first.get(f"/admin/cases/{user.pk}/")
