@@ -1,10 +1,16 @@
 """The relay gives committed events their positions in the feeds of their partners."""
 
+import time
 from datetime import timedelta
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
-from django.db import transaction
+from django.db import OperationalError, transaction
+from psycopg.errors import QueryCanceled
 
+from core.database import statements
+from core.database.pipeline import Query
 from events.feed import relay
 from events.feed.relay import Relay
 from events.models import Event, EventFeed, EventType
@@ -35,6 +41,32 @@ def test_positions_go_on_after_the_last() -> None:
 
     assert list(Event.objects.order_by("id").values_list("position", flat=True)) == [1, 2, 3]
     assert EventFeed.objects.get().last_position == 3
+
+
+def test_a_feed_whose_statement_fails_stops_no_other_and_is_tried_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing, other = (UserFactory.create(status=Status.ACTIVE).partner for _ in range(2))
+    fetch, feeds, now = statements.fetch_within, Relay(), time.monotonic()
+
+    def fail(cause: Exception | None) -> None:
+        def fetch_other(seconds: int, query: Query[Any]) -> list[Any]:
+            if query.parameters[0] == failing.pk:
+                raise OperationalError("failed") from cause
+            return fetch(seconds, query)
+
+        monkeypatch.setattr(statements, "fetch_within", fetch_other)
+
+    fail(QueryCanceled())
+    assert feeds.assign_positions() == 1
+    assert list(Event.objects.values_list("partner", flat=True)) == [other.pk]
+    monkeypatch.setattr(statements, "fetch_within", fetch)
+    for seconds, placed in ((relay.FAILED_PAUSE_SECONDS / 2, 0), (60, 1)):
+        monkeypatch.setattr(relay, "time", Mock(monotonic=lambda seconds=seconds: now + seconds))
+        assert feeds.assign_positions() == placed
+    # Without the server's word the connection is lost, for all feeds.
+    UserFactory.create(status=Status.ACTIVE, partner=failing)
+    fail(None)
+    with pytest.raises(OperationalError):
+        feeds.assign_positions()
 
 
 def test_without_events_nothing_is_done() -> None:

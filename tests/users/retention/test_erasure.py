@@ -147,6 +147,7 @@ def test_a_held_user_stays_until_another_person_releases_it(
     for hold in (first, second):
         with pytest.raises(IntegrityConstraintViolation, match="are held"):
             erase(owner, user)
+        assert not retention.erase(user.pk, context={"command": "erase_due"}, using=serving_role.OWNER)
         retention.release_hold(hold_id=hold.pk, by=other, reason="It has ended.")
     erase(owner, user)
     assert not Hold.objects.filter(pk__in=(first.pk, second.pk)).exists()
