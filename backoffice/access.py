@@ -7,8 +7,6 @@ from staff.models import Staff
 from users.models import AccessKind, AccessRecord, User
 
 VIEW_CASES = "users.view_user"
-# Who reads the access log sees what all who decide did without opening cases, others only what they did themselves.
-OVERSIGHT_PERMISSION = "users.view_accessrecord"
 
 
 def staff_of(request: HttpRequest, *permissions: str) -> Staff:

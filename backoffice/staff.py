@@ -21,7 +21,7 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from backoffice.actions import Act, RowAction, show_once
-from backoffice.lists.cells import badge
+from backoffice.lists.cells import badge, column
 from backoffice.lists.filters import ChoiceFilter, Conditions
 from backoffice.lists.pages import ReadOnlyAdmin
 from core.refusals import RefusedError
@@ -133,14 +133,12 @@ class StaffAdmin(ReadOnlyAdmin):
     add_label = _("Invite")
     actions_detail = ("invite_again", "reset_second_factor", "end_sessions", "disable", "enable")
 
+    roles = column(_("roles"), lambda staff: ", ".join(map(in_words, role_names(staff))) or "–")
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Staff]:
         """Without the account of simulated decisions."""
         accounts: QuerySet[Staff] = super().get_queryset(request).filter(is_staff=True)
         return accounts.prefetch_related(*PREFETCHED)
-
-    @admin.display(description=_("roles"))
-    def roles(self, staff: Staff) -> str:
-        return ", ".join(map(in_words, role_names(staff))) or "–"
 
     @admin.display(description=_("second factor"))
     def second_factor(self, staff: Staff) -> str:
@@ -301,10 +299,5 @@ class RoleAdmin(ReadOnlyAdmin):
     ordering = ("name",)
     fields = ("role", "duties", "name", "permissions")
 
-    @admin.display(description=_("role"))
-    def role(self, group: Group) -> str:
-        return in_words(group.name)
-
-    @admin.display(description=_("may do"))
-    def duties(self, group: Group) -> str:
-        return str(DUTIES.get(group.name, "–"))
+    role = column(_("role"), lambda group: in_words(group.name))
+    duties = column(_("may do"), lambda group: str(DUTIES.get(group.name, "–")))

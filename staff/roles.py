@@ -29,11 +29,10 @@ _USERS = {"users.view_user", "users.view_statuschange", "transactions.view_conve
 _IDENTITY = _USERS | {
     "users.view_identity",
     "users.view_userevent",
-    # So may the reason of a proposal, like a note.
-    "users.view_proposal",
-    # A note may quote birth date and address.
+    # A note may quote birth date and address, also one beside the code of a decision, and that of a withdrawn document.
     "users.view_casenote",
-    # So may the partner's answer.
+    # So may the reason of a proposal, and the partner's answer.
+    "users.view_proposal",
     "users.view_requirement",
     "users.view_requirementresponse",
     "users.view_requirementclosure",

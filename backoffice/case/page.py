@@ -29,7 +29,7 @@ from users.decisions.decision_basis import (
     version_of,
 )
 from users.decisions.proposals import moves_of_two, pair_of
-from users.decisions.reasons import common_maker_note, label_of, note_of
+from users.decisions.reasons import NOTES_PERMISSION, common_maker_note, label_of, note_of
 from users.decisions.risk_flags import approval_needs_note
 from users.models import Claim, Proposal, ProposalState, Status, User, UserEvent
 from users.models.columns import GROUPS, IDENTITY_COLUMNS, IDENTITY_PERMISSION
@@ -87,7 +87,7 @@ def case_context(request: HttpRequest, user: User, *, refusal: object = None, **
             {
                 "flag": flag,
                 "reason": label_of(flag.decision.reason_code),
-                "note": note_of(flag.decision),
+                "note": note_of(flag.decision) if reader.has_perm(NOTES_PERMISSION) else "",
                 "shown": _once(changes, seen),
             }
             for flag, changes in snapshot.previous
@@ -147,8 +147,8 @@ def _ask_context(request: HttpRequest, user: User, sent: Mapping[str, Any], *, i
 
 
 def panel_of(user: User, reader: Staff, snapshot: Snapshot, sent: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The proposal that waits, or ended without anybody's act, and whether the reader may approve it."""
-    proposal = proposals.current(user)
+    """The proposal that waits, or ended without anybody's act, if the reader may see it, and whether to approve it."""
+    proposal = proposals.current(user) if reader.has_perm("users.view_proposal") else None
     if proposal is None:
         return None
     changes: list[FieldChange] = []
@@ -191,17 +191,13 @@ def _since(proposal: Proposal, snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _groups(user: User, *, sees_identity: bool) -> Iterator[dict[str, Any]]:
+    born, province = display_birth_date(user.date_of_birth), display_province(user.country, user.province)
+    shown = {"date_of_birth": born, "province": province}
     for title, columns in GROUPS:
         visible = [column for column in columns if sees_identity or column not in IDENTITY_COLUMNS]
         rows = [
-            (LABELS[column], _display(user, column, value))
+            (LABELS[column], shown.get(column) or display_value(column, value))
             for column in visible
             if (value := getattr(user, column)) or column not in _HIDDEN_WHERE_EMPTY
         ]
         yield {"title": title, "rows": rows, "is_cut": len(visible) < len(columns)}
-
-
-def _display(user: User, column: str, value: Any) -> str:
-    if column == "province":
-        return display_province(user.country, value)
-    return display_birth_date(value) if column == "date_of_birth" else display_value(column, value)

@@ -17,7 +17,7 @@ from backoffice.lists.waiting_time import format_open_time
 from staff.models import Staff
 from users import models
 from users.decisions.decision_basis import HISTORY_PERMISSION, FieldChange, differences, display
-from users.decisions.reasons import label_of, note_of, people_of
+from users.decisions.reasons import NOTES_PERMISSION, label_of, note_of, people_of
 from users.file.entries import described
 from users.models import AccessKind, ProposalState, RequirementClosure, RequirementResponse, Status, User, UserEvent
 from users.models.columns import IDENTITY_PERMISSION
@@ -66,14 +66,13 @@ Source = tuple[list[Entry], datetime | None]
 def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> dict[str, Any]:
     """Return the latest `count` entries that the reader may see, and whether there are older ones: `has_more`."""
     may, by_time = reader.has_perm, ("-created_at", "-id")
-    sees_identity, sees_history = may(IDENTITY_PERMISSION), may(HISTORY_PERMISSION)
     # Of the same instant, the entries of the first table come first.
     sources = _requirements(user, count) if may("users.view_requirement") else []
     for permission, rows, entries in (
         (FILE, user.file_entries.select_related("by", "ends").order_by(*by_time), _filed),
         (KEEP_RECORDS, user.holds.select_related("by", "release__by").order_by(*by_time), _hold),
         ("users.view_proposal", user.proposals.select_related("by", "ended_by").order_by("-created_at"), _proposal),
-        ("users.view_casenote", user.case_notes.select_related("staff").order_by("-id"), _note),
+        (NOTES_PERMISSION, user.case_notes.select_related("staff").order_by("-id"), _note),
     ):
         if may(permission):
             sources.append(_source(rows, count, entries))
@@ -83,10 +82,9 @@ def timeline(user: User, reader: Staff, *, count: int = SHOWN) -> dict[str, Any]
         sources.append((group_openings(accesses), complete_since))
     if may("users.view_statuschange"):
         decisions = user.status_changes.select_related("by", "proposal__by").order_by(*by_time)
-        decision = partial(_decision, sees_identity=sees_identity, sees_history=sees_history)
-        sources.append(_source(decisions, count, decision))
-    if sees_history:
-        sources.append(_profile_changes(user, count, sees_identity=sees_identity))
+        sources.append(_source(decisions, count, partial(_decision, reader=reader)))
+    if may(HISTORY_PERMISSION):
+        sources.append(_profile_changes(user, count, sees_identity=may(IDENTITY_PERMISSION)))
     else:
         sources.append(([_created(user.created_at)], None))
     return merge(sources, count)
@@ -145,17 +143,16 @@ def _origin(context: Any) -> tuple[str, str]:
     return made_by(context), made_through(context)
 
 
-def _decision(change: models.StatusChange, *, sees_identity: bool, sees_history: bool) -> Iterator[Entry]:
+def _decision(change: models.StatusChange, *, reader: Staff) -> Iterator[Entry]:
     before, after = Status(change.from_status), Status(change.to_status)
-    basis = change.basis
     yield Entry(
         change.created_at,
         after.value,
         _("%(from)s → %(to)s") % {"from": before.label, "to": after.label},
         "; ".join(people_of(change)),
-        text=note_of(change),
+        text=note_of(change) if reader.has_perm(NOTES_PERMISSION) else "",
         reason=label_of(change.reason_code),
-        basis=None if basis is None else display(basis, sees_identity=sees_identity, sees_history=sees_history),
+        basis=None if change.basis is None else display(change.basis, reader),
     )
 
 

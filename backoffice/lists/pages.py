@@ -1,8 +1,8 @@
 """The pages of one row: read-only fields, tables of related rows, and links to what can be done with it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, Q, QuerySet
@@ -48,6 +48,8 @@ class ReadOnlyAdmin(BackOfficeAdmin):
 
     editable_fields: tuple[str, ...] = ()
     addable_fields: tuple[str, ...] = ()
+    # The permissions that some of the fields need besides the page's.
+    guarded_fields: ClassVar[Mapping[Any, str]] = {}
     # The attribute that names a row in the audit log; empty where the log has none of them.
     audited_by = ""
     actions_detail: Any = ()
@@ -69,6 +71,11 @@ class ReadOnlyAdmin(BackOfficeAdmin):
             (title, {**options, "fields": [date_column(self.model, name) for name in options["fields"]]})
             for title, options in super().get_fieldsets(request, obj)
         ]
+
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        """Those that the person may see."""
+        guarded, may = self.guarded_fields, request.user.has_perm
+        return [name for name in super().get_fields(request, obj) if name not in guarded or may(guarded[name])]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         """All fields but the addable or editable ones."""

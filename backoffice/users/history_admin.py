@@ -20,7 +20,7 @@ from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.users.filters import ModeFilter, ReasonFilter, mode_of, users_found
 from staff.models import Staff
 from users.decisions.decision_basis import FieldChange, differences
-from users.decisions.reasons import label_of, move_of, note_of, people_of
+from users.decisions.reasons import NOTES_PERMISSION, label_of, move_of, note_of, people_of
 from users.models import AccessKind, AccessRecord, OpenedPage, Proposal, Status, StatusChange, UserEvent
 from users.models.columns import IDENTITY_PERMISSION, PROFILE_COLUMNS
 from users.search import find_exactly
@@ -77,6 +77,7 @@ class StatusChangeAdmin(UserRowAdmin):
     )
     list_select_related = ("by", "proposal__by", "user__partner")
     change_list_template = _WITH_EXPORT
+    guarded_fields: ClassVar[Mapping[Any, str]] = {"whole_note": NOTES_PERMISSION}
     fields = ("when", "of_user", "partner_of_user", "from_status", "to_status", "people", "reason_label", "whole_note")
 
     when = column(_("when"), lambda change: moment(change.created_at), ordering="created_at")
@@ -87,6 +88,11 @@ class StatusChangeAdmin(UserRowAdmin):
     reason_label = column(_("reason"), lambda change: label_of(change.reason_code) or "–")
     reason_and_note = REASON_AND_NOTE
     whole_note = column(_("note"), lambda change: note_of(change) or "–")
+
+    def get_list_display(self, request: HttpRequest) -> Any:
+        """The reason alone for those who may not read notes."""
+        *columns, last = super().get_list_display(request)
+        return [*columns, last if request.user.has_perm(NOTES_PERMISSION) else "reason_label"]
 
     def index_orders(self, request: HttpRequest) -> Mapping[str, tuple[str, ...]]:
         return {"when": ("created_at", "id")}

@@ -2,9 +2,10 @@
 
 import re
 import uuid
+from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
@@ -31,6 +32,7 @@ from partners.models import Partner
 from transactions.documents.downloads import DocumentError, record_download, respond
 from transactions.models import CURRENCY_PATTERN, Conversion, Document
 from transactions.risk_flags import InactiveConversion, Threshold
+from users.decisions.reasons import NOTES_PERMISSION
 from users.models import AccessKind, Status
 from users.models.case import in_mode
 
@@ -128,12 +130,16 @@ class DocumentAdmin(UserRowAdmin):
     search_help_text = _("A document ID in full, or what finds a user")
     audited_by = "document_id"
     fields = (
-        *("document_id", "partner", "of_user", "created_at"),
-        *("type", "title", "content_type", "size_bytes", "digest", "recorded_at", "withdrawal_shown", "file"),
+        *("document_id", "partner", "of_user", "created_at", "type", "title", "content_type", "size_bytes", "digest"),
+        *("recorded_at", "withdrawal_shown", "withdrawal_reason", "file"),
     )
+    guarded_fields: ClassVar[Mapping[Any, str]] = {"file": MAY_DOWNLOAD, "withdrawal_reason": NOTES_PERMISSION}
 
     size = column(_("size"), lambda document: filesizeformat(document.size_bytes))
     digest = column("SHA-256", lambda document: bytes(document.sha256).hex())
+    withdrawal_reason = column(
+        _("Withdrawal reason"), lambda document: document.withdrawal.reason if hasattr(document, "withdrawal") else "–"
+    )
     withdrawn = column(_("withdrawn"), lambda document: hasattr(document, "withdrawal"), boolean=True)
 
     def matching(self, request: HttpRequest, term: str) -> Q:
@@ -149,15 +155,11 @@ class DocumentAdmin(UserRowAdmin):
         url = reverse("admin:transactions_document_file", args=(document.pk,))
         return format_html('<a class="bo-link" href="{}">{}</a>', url, _("Download"))
 
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Without the file for those who may not download it."""
-        return [name for name in self.fields if name != "file" or request.user.has_perm(MAY_DOWNLOAD)]
-
     @admin.display(description=_("withdrawn"))
     def withdrawal_shown(self, document: Document) -> str:
-        """When, by whom and why: the partner can neither list nor download it."""
+        """When and by whom: the partner can neither list nor download it."""
         one = getattr(document, "withdrawal", None)
-        return format_html("{} · {}: {}", moment(one.created_at), one.by.get_username(), one.reason) if one else "–"
+        return format_html("{} · {}", moment(one.created_at), one.by.get_username()) if one else "–"
 
     def get_urls(self) -> list[URLPattern]:
         """Django's, and that of the file."""

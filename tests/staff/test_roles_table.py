@@ -31,6 +31,7 @@ from tests.support.documents import add_document
 from tests.support.events import secrets_in_force
 from tests.support.staff import client_as
 from tests.users.deciding import shown_version
+from transactions.documents.publishing import withdraw
 from transactions.models import Conversion, Document
 from users import retention
 from users.decisions import compliance, proposals
@@ -91,6 +92,7 @@ class World:
     access: AccessRecord
     conversion: Conversion
     document: Document
+    withdrawn: Document
     partner: Partner
     key: ApiKey
     webhook: WebhookEndpoint
@@ -151,6 +153,9 @@ def make_world(partner: Partner) -> World:
         access=factories.AccessRecordFactory.create(user=user),
         conversion=factories.ConversionFactory.create(user=changed),
         document=add_document(user),
+        withdrawn=withdraw(
+            document=add_document(user), by=factories.StaffFactory.create(role="reviewer"), reason=WITHDRAWN
+        ).document,
         partner=partner,
         key=keys.issue(partner=partner, label="production").record,
         webhook=webhook,
@@ -166,7 +171,7 @@ def make_world(partner: Partner) -> World:
         entry=entry,
         proposal=proposals.propose(
             compliance.Decision(
-                user=proposed, to_status="active", by=factories.StaffFactory.create(role="reviewer"), reason="Seen."
+                user=proposed, to_status="active", by=factories.StaffFactory.create(role="reviewer"), reason=PROPOSED
             )
         ),
         affiliate=affiliate,
@@ -300,6 +305,8 @@ def webhook_of(world: World) -> WebhookEndpoint:
 
 
 ASKED = "Please confirm the street."
+PROPOSED = "Born 10 Dec 1990."
+WITHDRAWN = "That of John, of 1 Elgin St."
 WEBHOOK = "/admin/events/webhookendpoint/{w.webhook.pk}/"
 BIRTH_AND_ADDRESS = ("Dec. 10, 1990", "100 King St W", "Suite 200", "Toronto", "M5X 1A9")
 
@@ -343,6 +350,8 @@ TABLE: tuple[Page | Action, ...] = (
     Page("Queue: changed since the decision", at("/admin/users/user/changed/"), READERS),
     Page("Case", at("/admin/cases/{w.user.pk}/"), READERS),
     Page("Case: birth date, address", at("/admin/cases/{w.user.pk}/"), IDENTITY, BIRTH_AND_ADDRESS),
+    Page("Case: a proposal", at("/admin/cases/{w.proposal.user_id}/"), IDENTITY, (PROPOSED,)),
+    Page("Case: the note of a decision", at("/admin/cases/{w.changed.pk}/"), IDENTITY, (factories.REASON,)),
     Action(
         "Decide",
         at("/admin/cases/{w.user.pk}/decide/"),
@@ -493,6 +502,8 @@ TABLE: tuple[Page | Action, ...] = (
     Page("Users: by identifiers", at("/admin/users/user/identified/"), READERS),
     Page("Decisions", rows_of("users/statuschange"), READERS),
     Page("Decision", rows_of("users/statuschange", "decision"), READERS),
+    Page("Decisions: the notes", rows_of("users/statuschange"), IDENTITY, (factories.REASON,)),
+    Page("Decision: its note", rows_of("users/statuschange", "decision"), IDENTITY, (factories.REASON,)),
     Page("Profile history", rows_of("users/userevent"), IDENTITY),
     Page("Profile history: a line", rows_of("users/userevent", "event"), IDENTITY, BIRTH_AND_ADDRESS),
     Page("Access log", rows_of("users/accessrecord"), OVERSIGHT),
@@ -501,6 +512,7 @@ TABLE: tuple[Page | Action, ...] = (
     Page("Conversion", rows_of("transactions/conversion", "conversion"), READERS),
     Page("Documents", rows_of("transactions/document"), READERS),
     Page("Document", rows_of("transactions/document", "document"), READERS),
+    Page("Document: why it is withdrawn", rows_of("transactions/document", "withdrawn"), IDENTITY, (WITHDRAWN,)),
     Page("Partners", rows_of("partners/partner"), PARTNER_READERS),
     Page("Partner", rows_of("partners/partner", "partner"), PARTNER_READERS),
     *form(

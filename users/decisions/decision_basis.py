@@ -15,10 +15,11 @@ from django.utils.translation import gettext as _
 
 from core.formats import parse_timestamp
 from staff.models import Staff
+from users.decisions.reasons import NOTES_PERMISSION
 from users.decisions.risk_flags import RISK_FLAGS, RiskFlag, risk_flags_for, visible_flags
 from users.models import AccessRecord, Status, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
-from users.profile.labels import LABELS, READING_ORDER, display_value
+from users.profile.labels import LABELS, NOTHING, READING_ORDER, display_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +174,16 @@ def collect(*, user: User, by: Staff, source: str) -> dict[str, Any]:
     return snapshot_for(by, user).data() | {"openSeconds": open_seconds, "source": source}
 
 
-def display(basis: Mapping[str, Any], *, sees_identity: bool, sees_history: bool) -> dict[str, Any]:
-    """What a reader may see of a kept basis; of flags and fields that are unknown by now, those who see identity.
+def display(basis: Mapping[str, Any], reader: Staff) -> dict[str, Any]:
+    """What a reader may see of a kept basis; of flags and fields that are unknown by now, those who see identity;
+    of an earlier decision's reason without a code, those who see notes.
 
     open_seconds: None where the case was not open. by_command: this is what a page would have shown.
     """
+    sees_identity, sees_history = reader.has_perm(IDENTITY_PERMISSION), reader.has_perm(HISTORY_PERMISSION)
     seen = {kind.code for kind in visible_flags(sees_identity=sees_identity)}
+    hidden = {} if reader.has_perm(NOTES_PERMISSION) else {"reason": NOTHING}
+    flags = [flag | {"data": flag["data"] | hidden} for flag in basis["riskFlags"]]
     changes = [
         FieldChange(column, *(_born(one) if column == "date_of_birth" else one for one in values))
         for since in basis["changes"]
@@ -186,7 +191,7 @@ def display(basis: Mapping[str, Any], *, sees_identity: bool, sees_history: bool
         if sees_history and (sees_identity or column in {*PROFILE_COLUMNS} - IDENTITY_COLUMNS)
     ]
     return {
-        "flags": [flag_in_words(flag) for flag in basis["riskFlags"] if sees_identity or flag["code"] in seen],
+        "flags": [flag_in_words(flag) for flag in flags if sees_identity or flag["code"] in seen],
         "changes": changes,
         "open_seconds": basis["openSeconds"],
         "by_command": not basis["source"].startswith("request "),

@@ -35,6 +35,8 @@ class Reason(TextChoices):
             return str(self.label)
 
 
+# Who may read the notes of a case may read what is written beside a code, too: both may quote birth date and address.
+NOTES_PERMISSION = "users.view_casenote"
 # Moves that always need a note.
 NOTED = frozenset({Status.REJECTED, Status.SUSPENDED, Status.CLOSED})
 

@@ -78,9 +78,18 @@ def test_a_decision_keeps_the_earlier_rejection_and_the_changes_that_the_case_be
     viewed, audited = (page_of(client_as(role), user) for role in ("viewer", "auditor"))
     assert "Decided on this" in viewed
     assert "1991-01-02" not in viewed
-    for private in ("Jan. 2, 1991", "H3B 2Y5"):
+    assert "Identity or address could not be verified" in viewed
+    for private in ("Jan. 2, 1991", "H3B 2Y5", "The name is another."):
         assert private not in viewed
         assert private in audited
+
+
+def test_a_reason_without_a_code_is_a_note_in_what_later_decisions_were_based_on(user: User, reviewer: Staff) -> None:
+    factories.reopen(user, reason="Lives at 100 King St W.")
+    factories.StatusChangeFactory.create(user=user, by=reviewer)
+    # That of the rejection, of the earlier decision, and of the basis.
+    counts = [page_of(client_as(role), user).count("Lives at 100 King St W.") for role in ("viewer", "auditor")]
+    assert counts == [0, 3]
 
 
 def test_it_says_how_long_the_case_was_open(user: User, reviewer: Staff) -> None:
