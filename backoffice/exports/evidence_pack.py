@@ -51,6 +51,7 @@ def parts(files: Mapping[str, Record]) -> list[Part]:
     """Return the lists of a pack. files: of the documents that are in it."""
     return [
         Part("statusChanges", _("Decisions"), of.decisions, repeated=frozenset({"profile"})),
+        Part("proposals", _("Proposals"), of.proposals),
         Part("decidedOn", _("Decided on this"), of.decided_on),
         Part("requirements", _("Asked of the partner"), of.requirements),
         Part("requirementResponses", _("Answers of the partner"), of.answers),
@@ -83,7 +84,7 @@ def archive(accesses: Sequence[AccessRecord], choice: str = "") -> Generator[byt
 
 def _files_of_all(accesses: Sequence[AccessRecord], choice: str, attachments: Attachments) -> Iterator[File]:
     """Yield a folder for each user, and the index."""
-    rows = list[dict[str, Any]]()
+    rows, lines = list[dict[str, Any]](), list[tuple[Any, ...]]()
     for access in accesses:
         folder = f"{access.user_id}/"
         attachments.of_documents = {}
@@ -95,7 +96,9 @@ def _files_of_all(accesses: Sequence[AccessRecord], choice: str, attachments: At
         files = sum(one["file"] is not None for one in attached)
         faults = sum(one["fileFault"] is not None for one in attached)
         rows.append({"user": user, "is_held": is_held(user), "folder": folder, "files": files, "faults": faults})
-    yield "index.csv", in_chunks(csv_file(_INDEX, map(_index_line, rows)))
+        about = (user.full_name, user.external_id, user.pk, user.partner.slug, user.partner.mode, user.status)
+        lines.append((*about, rows[-1]["is_held"], folder, files, faults))
+    yield "index.csv", in_chunks(csv_file(_INDEX, lines))
     context = {
         "access": accesses[0],
         "choice": choice,
@@ -104,14 +107,6 @@ def _files_of_all(accesses: Sequence[AccessRecord], choice: str, attachments: At
         "is_sandbox": any(row["user"].is_sandbox for row in rows),
     }
     yield "index.html", (render_to_string("backoffice/exports/evidence_index.html", context).encode(),)
-
-
-def _index_line(row: dict[str, Any]) -> tuple[Any, ...]:
-    user: User = row["user"]
-    return (
-        *(user.full_name, user.external_id, user.pk, user.partner.slug, user.partner.mode, user.status),
-        *(row["is_held"], row["folder"], row["files"], row["faults"]),
-    )
 
 
 def _files(access: AccessRecord, attachments: Attachments) -> Iterator[File]:

@@ -38,16 +38,18 @@ USER = {
     "updatedAt": "updated_at",
     **SUBMITTED,
 }
-DECISION = {
+_MOVE = {
     "at": "created_at",
     "from": "from_status",
     "to": "to_status",
     "by": "by__username",
+    "reasonCode": "reason_code",
+    "reason": "reason",
+}
+DECISION = _MOVE | {
     "proposedBy": "proposal__by__username",
     "proposedAt": "proposal__created_at",
     "commonMaker": "common_maker",
-    "reasonCode": "reason_code",
-    "reason": "reason",
     "waitedSince": "waiting_since",
 }
 # Of a requirement, what the person may see.
@@ -125,6 +127,12 @@ def decisions(user: User) -> Iterator[Record]:
     for decision in records(user.status_changes.order_by("id"), DECISION):
         profile = next((move for move in moves if move["status"] == decision["to"]), {})
         yield decision | {"profile": {name: value for name, value in profile.items() if name != "status"}}
+
+
+def proposals(user: User) -> Iterator[Record]:
+    """Yield what the first of two people proposed, the earliest first, and how it ended."""
+    end = {"state": "present_state", "endedBy": "ended_by__username", "endedAt": "present_end", "note": "note"}
+    return records(user.proposals.with_states().order_by("created_at", "id"), _MOVE | end)
 
 
 def decided_on(user: User) -> Iterator[Record]:

@@ -55,14 +55,14 @@ _HEADINGS = {
 _TRANSLATED = (
     *(_("Address"), _("Approved by"), _("Approved at"), _("By"), _("Cause"), _("Change"), _("Closed at")),
     *(_("Closed by"), _("Closed by decision"), _("Closes"), _("Closing note"), _("Command"), _("Content type")),
-    *(_("Conversion ID"), _("Created at"), _("Deliveries"), _("Detail"), _("Document ID"), _("Due at"), _("Ends")),
-    *(_("Entry"), _("Export"), _("Fields"), _("File"), _("Filters"), _("From"), _("Hold"), _("Imported"), _("Kind")),
-    *(_("Message"), _("Mode"), _("Note"), _("Operator"), _("Partner"), _("Proposal"), _("Proposed at")),
-    *(_("Proposed by"), _("Rate"), _("Reason"), _("Reason code"), _("Recorded"), _("Rejected"), _("Release reason")),
-    *(_("Released at"), _("Released by"), _("Request ID"), _("Requirement"), _("Requirement ID"), _("Risk flags")),
-    *(_("Role"), _("Roles"), _("Rows"), _("Rule"), _("Staff"), _("State"), _("Status reason"), _("Status since")),
-    *(_("Title"), _("To"), _("Type"), _("Unchanged"), _("Updated at"), _("User"), _("User ID"), _("Users")),
-    *(_("Waited since"), _("What"), _("Withdrawal reason"), _("Withdrawn at"), _("Withdrawn by")),
+    *(_("Conversion ID"), _("Created at"), _("Deliveries"), _("Detail"), _("Document ID"), _("Due at"), _("Ended at")),
+    *(_("Ended by"), _("Ends"), _("Entry"), _("Export"), _("Fields"), _("File"), _("Filters"), _("From"), _("Hold")),
+    *(_("Imported"), _("Kind"), _("Message"), _("Mode"), _("Note"), _("Operator"), _("Partner"), _("Proposal")),
+    *(_("Proposed at"), _("Proposed by"), _("Rate"), _("Reason"), _("Reason code"), _("Recorded"), _("Rejected")),
+    *(_("Release reason"), _("Released at"), _("Released by"), _("Request ID"), _("Requirement"), _("Requirement ID")),
+    *(_("Risk flags"), _("Role"), _("Roles"), _("Rows"), _("Rule"), _("Staff"), _("State"), _("Status reason")),
+    *(_("Status since"), _("Title"), _("To"), _("Type"), _("Unchanged"), _("Updated at"), _("User"), _("User ID")),
+    *(_("Users"), _("Waited since"), _("What"), _("Withdrawal reason"), _("Withdrawn at"), _("Withdrawn by")),
 )
 _WORDS: Mapping[str, Mapping[str, Any]] = {
     "status": dict(Status.choices),

@@ -11,7 +11,7 @@ import pgtrigger
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
 from django.db.models import Case, F, Func, OuterRef, Q, Subquery, Value, When
-from django.db.models.functions import Now
+from django.db.models.functions import Least, Now
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -169,7 +169,7 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
         return self.filter(_IS_OPEN)
 
     def with_states(self) -> Any:
-        """These, each with its `present_state`, and what `present_end` needs."""
+        """These, each with its `present_state`, and when it ended: `present_end`, null while it is open."""
         later = UserEvent.objects.filter(pgh_obj_id=OuterRef("user_id"), updated_at__gt=OuterRef("user_updated_at"))
         found: Any = self
         found = found.annotate(
@@ -181,14 +181,15 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
             When(overtaken_at__lt=F("expires_at"), then=Value("overtaken")),
             default=Value("expired"),
         )
-        return found.annotate(present_state=state)
+        ended = When(present_state__in=("overtaken", "expired"), then=Least("overtaken_at", "expires_at"))
+        return found.annotate(present_state=state).annotate(present_end=Case(ended, default="ended_at"))
 
 
 class Proposal(TwoPersonProposal):
     """What the first proposes of a user: a move. Triggers set the status from which, and the version of the user."""
 
     # ProposalQuerySet.with_states sets it.
-    overtaken_at: datetime | None
+    present_end: datetime | None
 
     user = models.ForeignKey(User, models.PROTECT, verbose_name=_("user"), related_name="proposals", db_index=False)
     from_status = models.CharField(_("from"), max_length=20, choices=Status, editable=False)
@@ -239,9 +240,3 @@ class Proposal(TwoPersonProposal):
                 by="ended_by_id",
             ),
         ]
-
-    @property
-    def present_end(self) -> datetime | None:
-        """When it ended; None while it is open. It needs `with_states`."""
-        ends = {ProposalState.OVERTAKEN: self.overtaken_at, ProposalState.EXPIRED: self.expires_at}
-        return self.ended_at or ends.get(ProposalState(self.present_state))

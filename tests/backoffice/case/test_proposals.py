@@ -11,11 +11,13 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from pytest_django import Settings
 
+from core.formats import parse_timestamp
 from partners.models import Partner
 from staff.models import Staff
 from tests import factories
+from tests.backoffice.exports.test_exports import pack
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
-from tests.support.staff import called, client_of, hidden_version, sent_by
+from tests.support.staff import called, client_as, client_of, hidden_version, sent_by
 from tests.users.deciding import decide_url, decision, page_of
 from users import claims
 from users.decisions import proposals
@@ -139,6 +141,30 @@ def test_declining_needs_a_note(user: User, first: Staff, second: Staff) -> None
     timeline = page.partition('class="case-timeline"')[2]
     for text in ("Proposed: Pending compliance → Active", "Proposal declined", "The photo is of somebody else."):
         assert text in timeline
+
+
+def test_the_evidence_pack_has_proposals_that_were_declined_overtaken_and_approved(
+    user: User, first: Staff, second: Staff
+) -> None:
+    note = "The photo is of somebody else."
+    declined = proposals.decline(proposal_id=propose(first, user).pk, by=second, note=note)
+    propose(first, user)
+    User.objects.filter(pk=user.pk).update(city="Ottawa")
+    changed_at = User.objects.get(pk=user.pk).updated_at
+    proposals.approve(proposal_id=propose(first, user).pk, by=second)
+    data, page = pack(client_as("auditor"), user)
+    proposed = {"by": first.username, "from": "pendingCompliance", "to": "active"}
+    proposed |= {"reasonCode": "verified", "reason": "Passport seen."}
+    assert [one | proposed == one for one in data["proposals"]] == [True] * 3
+    ends = [(one["state"], one["endedBy"], one["note"], parse_timestamp(one["endedAt"])) for one in data["proposals"]]
+    assert ends == [
+        ("declined", second.username, note, declined.ended_at),
+        ("overtaken", None, "", changed_at),
+        ("approved", second.username, "", user.proposals.latest("created_at").ended_at),
+    ]
+    section = page.partition('id="proposals"')[2].partition("</section>")[0]
+    for words in ("Passport seen.", "Declined", note, "<dt>Ended by</dt>", "Overtaken by a change"):
+        assert words in section
 
 
 def test_the_next_case_is_not_one_that_waits_for_a_second_person(user: User, first: Staff, second: Staff) -> None:
