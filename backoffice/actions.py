@@ -155,8 +155,8 @@ class Action:
             try:
                 with convert_lock_timeout(), transaction.atomic() if self.is_atomic else nullcontext():
                     done = rule(act)
-            except ReasonMissingError:
-                pass
+            except ReasonMissingError as missing:
+                act.form.add_error("note", str(missing))
             except RefusedError as refusal:
                 act.refusal = refusal
             except ValidationError as error:

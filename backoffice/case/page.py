@@ -19,15 +19,7 @@ from backoffice.lists.waiting_time import age_state, format_duration
 from staff.models import Staff
 from users import requirements
 from users.decisions import compliance, proposals
-from users.decisions.decision_basis import (
-    Changes,
-    FieldChange,
-    Snapshot,
-    differences,
-    flag_in_words,
-    snapshot_for,
-    version_of,
-)
+from users.decisions.decision_basis import Changes, FieldChange, Snapshot, differences, flag_in_words, snapshot_for
 from users.decisions.proposals import moves_of_two, pair_of
 from users.decisions.reasons import NOTES_PERMISSION, common_maker_note, label_of, note_of
 from users.decisions.risk_flags import approval_needs_note
@@ -67,7 +59,7 @@ def case_context(request: HttpRequest, user: User, *, refusal: object = None, **
         user,
         two_person_moves=two_person_moves,
         proposed=panel["proposal"].to_status if panel and panel["proposal"].is_open else "",
-        needs_note=bool(approval_needs_note([flag.code for flag in snapshot.risk_flags])),
+        needs_note=bool(approval_needs_note(snapshot.codes)),
         sent=sent.get("form"),
     )
     return {
@@ -101,7 +93,7 @@ def case_context(request: HttpRequest, user: User, *, refusal: object = None, **
         "may": compliance.permitted_actions(user=user, claim=claim, staff=reader),
         "moves": list(present) if may_act else [],
         "panel": panel,
-        "version": version_of(user),
+        "version": snapshot.version,
         **_ask_context(request, user, sent, is_open="ask" in sent and refusal is None),
         "may_ask": may_act and requirements.may_be_asked(user),
         "groups": list(_groups(user, sees_identity=reader.has_perm(IDENTITY_PERMISSION))),
@@ -181,11 +173,11 @@ def _since(proposal: Proposal, snapshot: Snapshot) -> dict[str, Any]:
     user, then = snapshot.user, (proposal.basis or {}).get("riskFlags", [])
     before = {flag["code"]: flag_in_words(flag)[0] for flag in then}
     now = {flag.code: flag.title for flag in snapshot.risk_flags}
-    is_answered = user.answered_at is not None and user.answered_at > proposal.created_at
     return {
         "flags": [title for code, title in now.items() if code not in before],
+        "needs_note": proposal.to_status == Status.ACTIVE and approval_needs_note(snapshot.codes, proposal.basis),
         "gone": [title for code, title in before.items() if code not in now],
-        "answered_at": user.answered_at if is_answered else None,
+        "answered_at": user.answered_at if user.answered_at and user.answered_at > proposal.created_at else None,
         "notes": user.case_notes.filter(created_at__gt=proposal.created_at).count(),
     }
 

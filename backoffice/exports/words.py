@@ -146,7 +146,7 @@ _FORMATS: Mapping[str, Callable[[Any], str]] = {
     "export": detail_in_words,
     "sizeBytes": filesizeformat,
     "openSeconds": format_open_time,
-    # When the profile had last changed (users.decisions.changes.version_of).
+    # When the profile had last changed (users/decisions/decision_basis.py).
     "version": lambda version: _instant(datetime.fromisoformat(version.partition("/")[0])),
     # Of a document in a pack; elsewhere it is none of the pack's.
     "file": lambda name: format_html('<a href="{0}">{0}</a>', name) if name.startswith("documents/") else name,

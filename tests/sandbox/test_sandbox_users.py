@@ -33,7 +33,8 @@ from tests.support.staff import client_as, client_of, words
 from tests.users.deciding import case_of, decide_url, decision
 from transactions.models import Conversion, Document
 from users import claims
-from users.decisions.risk_flags import risk_flag_codes, risk_flags_for
+from users.decisions.decision_basis import snapshot_for
+from users.decisions.risk_flags import risk_flag_codes
 from users.models import AccessRecord, Claim, FileEntry, Proposal, Status, StatusChange, User, UserEvent
 from users.models.case import in_mode
 
@@ -158,7 +159,7 @@ def walk(client: Client, live: Rows) -> Iterator[tuple[str, Any]]:
         yield f"page {path}", text_of(client.get(path))
     yield "csv", exported(client.post("/admin/exports/users.csv"))
     yield "csv of a status", exported(client.post("/admin/exports/users.csv", {"status": "active"}))
-    yield "risk flags", [(flag.code, flag.why, flag.others) for flag in risk_flags_for(live.waiting)]
+    yield "risk flags", [(flag.code, flag.why, flag.others) for flag in snapshot_for(live.by, live.waiting).risk_flags]
     users = list(live.partner.users.order_by("pk"))
     yield "number of risk flags", risk_flag_codes(users)
     yield "case in hand", claims.current_case(live.by)
@@ -267,7 +268,7 @@ def test_sandbox_users_are_exported_where_they_are_asked_for(client: Client, liv
 
 
 def test_risk_flags_of_a_sandbox_user_look_at_sandbox_users(live: Rows, sandbox: Rows) -> None:
-    others = {other.partner for flag in risk_flags_for(sandbox.waiting) for other in flag.others}
+    others = {other.partner for flag in snapshot_for(live.by, sandbox.waiting).risk_flags for other in flag.others}
     assert others == {sandbox.partner}
 
 

@@ -11,9 +11,9 @@ from staff import access as staff_access
 from staff.models import Staff
 from tests import factories
 from tests.support.at_once import tried_at_once
+from tests.users.deciding import version_of
 from users import claims
 from users.decisions.compliance import Decision, StaleError, decide
-from users.decisions.decision_basis import version_of
 from users.models import AccessRecord, Claim, Status, StatusChange, User
 
 PEOPLE = 4
@@ -70,7 +70,7 @@ def test_of_concurrent_decisions_one_succeeds_and_the_others_name_who_decided(co
     (made,) = [one for one in got if isinstance(one, StatusChange)]
     refused = [one for one in got if isinstance(one, StaleError)]
     assert len(refused) == PEOPLE - 1
-    assert {one.changes.decisions[0].by.pk for one in refused} == {made.by.pk}
+    assert {one.changes["decisions"][0].by.pk for one in refused} == {made.by.pk}
     assert StatusChange.objects.get(user=user) == made
 
 

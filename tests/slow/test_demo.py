@@ -36,7 +36,7 @@ from transactions.documents.downloads import STORAGE
 from transactions.models import Conversion, Document, DocumentType
 from users.decisions import proposals
 from users.decisions.reasons import REASONS
-from users.decisions.risk_flags import RISK_FLAGS, risk_flags_for
+from users.decisions.risk_flags import RISK_FLAGS, risk_flag_codes
 from users.models import (
     ANSWERED,
     AccessRecord,
@@ -122,7 +122,7 @@ def test_the_files_of_users_have_what_each_list_shows(seeded: Partner) -> None:
 
 def test_pending_users_show_each_risk_flag(seeded: Partner) -> None:
     waiting = User.objects.filter(partner=seeded, status=Status.PENDING_COMPLIANCE)
-    assert {flag.code for user in waiting for flag in risk_flags_for(user)} >= set(RISK_FLAGS) - {
+    assert {code for codes in risk_flag_codes(waiting).values() for code in codes} >= set(RISK_FLAGS) - {
         "previouslySuspended",
         # The conversions of the demo are those of active users.
         "inactiveConversion",

@@ -32,8 +32,8 @@ from tests.support.commands import outcome
 from tests.support.named_actors import lines_name_who_acts  # noqa: F401 - a fixture
 from tests.support.oidc_provider import CLIENT_ID, CLIENT_SECRET, OidcProvider, started
 from tests.support.staff import TOTP_SECRET, totp_code
+from tests.users.deciding import version_of
 from users.decisions import compliance, proposals
-from users.decisions.decision_basis import version_of
 from users.models import User
 
 pytestmark = pytest.mark.django_db

@@ -18,7 +18,7 @@ from core.refusals import RefusedError
 from staff.models import Staff
 from users import claims
 from users.decisions import decision_basis, metrics
-from users.decisions.decision_basis import ConcurrentChanges, changes_since, version_of
+from users.decisions.decision_basis import changes_since, flags_and_version
 from users.decisions.reasons import REASONS
 from users.decisions.risk_flags import approval_needs_note, risk_flag_codes
 from users.models import CaseNote, Claim, Proposal, StatusChange, User
@@ -45,7 +45,7 @@ class ReasonCodeError(RefusedError):
 class StaleError(RefusedError):
     """The user has changed since the page was loaded. changes: those that the person may see."""
 
-    def __init__(self, changes: ConcurrentChanges) -> None:
+    def __init__(self, changes: dict[str, Any]) -> None:
         super().__init__(_("The user has changed since you loaded the page. Look again, then decide."))
         self.changes = changes
 
@@ -54,7 +54,8 @@ class StaleError(RefusedError):
 class Decision:
     """What a person decides about a user, or proposes. reason_code: one of the move's; None without one.
 
-    source: the origin that the history names, such as a request's id. expected_version: see version_of, of a page.
+    source: the origin that the history names, such as a request's id. expected_version: see flags_and_version, of a
+    page. proposal: that the person approves, if any, with a note of their own or none.
     """
 
     user: User
@@ -64,15 +65,17 @@ class Decision:
     reason_code: str | None = None
     source: str = ""
     expected_version: str | None = None
+    proposal: Proposal | None = None
+    note: str = ""
 
 
-def decide(decision: Decision, *, proposal: Proposal | None = None) -> StatusChange:
-    """Move a user's status, record who, when and why, and end the claim. proposal: that the person approves, if any.
+def decide(decision: Decision) -> StatusChange:
+    """Move a user's status, record who, when and why, and end the claim.
 
     Raises RefusedError, StaleError, User.DoesNotExist; nothing has changed then.
     """
     with begin(decision) as row:
-        user: User = row["user"]
+        user, proposal = row["user"], decision.proposal
         moves = ", ".join(TRANSITIONS[Status(user.status)]) or _("nothing: it is final")
         with refused_by_database(
             present=user.status,
@@ -99,11 +102,15 @@ def begin(decision: Decision) -> Iterator[dict[str, Any]]:
         # A move that has none is refused by the database.
         if codes and code is not None and code not in codes:
             raise ReasonCodeError(_("Unknown reason code; one of: %(codes)s.") % {"codes": ", ".join(codes)})
-        is_bare = decision.to_status == Status.ACTIVE and reason in {one.text() for one in codes}
-        if is_bare and (refusal := approval_needs_note(risk_flag_codes([user])[user.pk])):
-            raise ReasonMissingError(refusal)
+        first = decision.proposal
+        is_bare = not decision.note.strip() if first else reason in {one.text() for one in codes}
+        if decision.to_status == Status.ACTIVE and is_bare:
+            flags = risk_flag_codes([user])[user.pk]
+            if refusal := approval_needs_note(flags, first.basis if first else None):
+                # It may name a flag that not all see.
+                raise ReasonMissingError(refusal if by.has_perm(IDENTITY_PERMISSION) else text_of("case_note_given"))
         # No person made a simulated decision.
-        basis = None if _is_simulated(by) else decision_basis.collect(user=user, by=by, source=source)
+        basis = None if by.username == Staff.SANDBOX else decision_basis.collect(user=user, by=by, source=source)
         Claim.objects.filter(user=user).delete()
         row = {"user": user, "to_status": decision.to_status, "by": by, "reason": reason, "reason_code": code or ""}
         yield row | {"basis": basis}
@@ -151,15 +158,11 @@ def acting(user_id: UUID, *, by: Staff, source: str = "", expected_version: str 
     require_permission(by, DECIDE)
     with transaction.atomic():
         user = User.objects.select_for_update(no_key=True).get(pk=user_id)
-        if expected_version is not None and expected_version != version_of(user):
+        if expected_version is not None and expected_version != flags_and_version(user)[1]:
             raise StaleError(changes_since(user, expected_version, sees_identity=by.has_perm(IDENTITY_PERMISSION)))
         # No person made a sandbox decision: no claim stops it.
-        holder = None if _is_simulated(by) else claims.holder(user)
+        holder = None if by.username == Staff.SANDBOX else claims.holder(user)
         if holder is not None and holder != by:
             raise RefusedError(_("%(name)s has claimed this case.") % {"name": holder.get_username()})
         statements.set_context(staff=by.get_username(), source=source)
         yield user
-
-
-def _is_simulated(by: Staff) -> bool:
-    return by.username == Staff.SANDBOX

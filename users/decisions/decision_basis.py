@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
+from django.db.models import Func, IntegerField, OuterRef, Subquery
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
 from core.formats import parse_timestamp
 from staff.models import Staff
 from users.decisions.reasons import NOTES_PERMISSION
-from users.decisions.risk_flags import RISK_FLAGS, RiskFlag, risk_flags_for, visible_flags
-from users.models import AccessRecord, Status, StatusChange, User, UserEvent
+from users.decisions.risk_flags import RISK_FLAGS, RiskFlag, risk_flags_for, visible_flags, with_risk_flags
+from users.models import AccessRecord, FileEntry, Requirement, Status, StatusChange, User, UserEvent
 from users.models.columns import IDENTITY_COLUMNS, IDENTITY_PERMISSION, PROFILE_COLUMNS
 from users.profile.labels import LABELS, NOTHING, READING_ORDER, display_value
 
@@ -55,19 +57,18 @@ class Changes:
     fields: tuple[FieldChange, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ConcurrentChanges:
-    """Changes of a user by others since a page was loaded. answered_at: when the partner answered, if it did."""
+def flags_and_version(user: User) -> tuple[list[str], str]:
+    """The codes of all risk flags of a user, and the version of its case, in one statement.
 
-    fields: tuple[FieldChange, ...] = ()
-    decisions: tuple[StatusChange, ...] = ()
-    answered_at: datetime | None = None
-
-
-def version_of(user: User) -> str:
-    """The version of a user that a page shows: another one after each change of profile or status, and each answer."""
-    answered = f"/{user.answered_at.isoformat()}" if user.answered_at else ""
-    return user.updated_at.isoformat() + answered
+    The version is another one after each change of profile, status or flags, each answer, requirement and file entry.
+    """
+    of_user, rows = {"user": OuterRef("pk")}, Func("pk", function="count", output_field=IntegerField())
+    counts = [Subquery(one.objects.filter(**of_user).values(rows=rows)) for one in (Requirement, FileEntry)]
+    shown: Any = with_risk_flags(User.objects.filter(pk=user.pk)).values_list("flag_codes", *counts).first() or ([],)
+    answered = user.answered_at.isoformat() if user.answered_at else ""
+    # Nobody reads in it which flags there are: some are not for all.
+    sealed = salted_hmac("users.version", f"{user.pk} {shown}").hexdigest()
+    return shown[0], f"{user.updated_at.isoformat()}/{answered}/{sealed}"
 
 
 def differences(old: Any, new: Any, *, sees_identity: bool) -> Iterator[FieldChange]:
@@ -95,20 +96,20 @@ def since_decision(user: User, decision: StatusChange | None, *, sees_identity: 
     return Changes(decision, since, tuple(differences(before, user, sees_identity=sees_identity)) if before else ())
 
 
-def changes_since(user: User, expected_version: str, *, sees_identity: bool) -> ConcurrentChanges:
-    """The changes since a page showed this version; none where it is not one of the user's."""
-    updated_then, _separator, answered_then = expected_version.partition("/")
+def changes_since(user: User, expected_version: str, *, sees_identity: bool) -> dict[str, Any]:
+    """What has changed since a page showed this version, for a template; none where it is not one of the user's."""
+    updated_then, answered_then, *_sealed = [*expected_version.split("/"), ""]
     loaded: Any = None
     with suppress(ValueError):
         loaded = UserEvent.objects.filter(pgh_obj=user, updated_at=parse_timestamp(updated_then)).first()
     if loaded is None:
-        return ConcurrentChanges()
+        return {}
     answered = user.answered_at
-    return ConcurrentChanges(
-        tuple(differences(loaded, user, sees_identity=sees_identity)),
-        tuple(user.status_changes.filter(created_at__gt=loaded.status_since).select_related("by")),
-        answered if answered is not None and answered.isoformat() != answered_then else None,
-    )
+    return {
+        "fields": [*differences(loaded, user, sees_identity=sees_identity)],
+        "decisions": [*user.status_changes.filter(created_at__gt=loaded.status_since).select_related("by")],
+        "answered_at": answered if answered is not None and answered.isoformat() != answered_then else None,
+    }
 
 
 HISTORY_PERMISSION = "users.view_userevent"
@@ -123,6 +124,8 @@ class Snapshot:
     """
 
     user: User
+    codes: list[str]  # of all risk flags, whoever reads
+    version: str
     previous: tuple[tuple[RiskFlag, Changes | None], ...]
     other_flags: tuple[RiskFlag, ...]
     changes: Changes | None
@@ -133,9 +136,9 @@ class Snapshot:
         return [*(flag for flag, _changes in self.previous), *self.other_flags]
 
     def data(self) -> dict[str, Any]:
-        """The version of the profile, the risk flags and the changes, as JSON values."""
+        """The version of the case, the risk flags and the changes, as JSON values."""
         return {
-            "version": version_of(self.user),
+            "version": self.version,
             "riskFlags": [{"code": flag.code, "data": dict(flag.data)} for flag in self.risk_flags],
             "changes": [
                 {
@@ -152,7 +155,8 @@ class Snapshot:
 def snapshot_for(reader: Staff, user: User) -> Snapshot:
     """What the pages of a user show this person, in at most ten statements."""
     sees_identity, sees_history = reader.has_perm(IDENTITY_PERMISSION), reader.has_perm(HISTORY_PERMISSION)
-    flags = risk_flags_for(user, sees_identity=sees_identity)
+    codes, version = flags_and_version(user)
+    flags = risk_flags_for(user, codes, sees_identity=sees_identity)
     previous = tuple(
         (flag, since_decision(user, flag.decision, sees_identity=sees_identity) if sees_history else None)
         for flag in flags
@@ -161,7 +165,7 @@ def snapshot_for(reader: Staff, user: User) -> Snapshot:
     changes = since_last_decision(user, sees_identity=sees_identity) if sees_history else None
     if changes and changes.decision in [flag.decision for flag, _changes in previous]:
         changes = None
-    return Snapshot(user, previous, tuple(flag for flag in flags if not flag.decision), changes)
+    return Snapshot(user, codes, version, previous, tuple(flag for flag in flags if not flag.decision), changes)
 
 
 def collect(*, user: User, by: Staff, source: str) -> dict[str, Any]:
@@ -200,11 +204,11 @@ def display(basis: Mapping[str, Any], reader: Staff) -> dict[str, Any]:
 
 def flag_in_words(flag: Mapping[str, Any]) -> tuple[str, str]:
     """The title and the explanation of a kept flag."""
-    kind = RISK_FLAGS.get(flag["code"])
-    title = str(kind.title if kind else flag["code"])
-    if kind:
-        with suppress(KeyError, TypeError, ValueError, OverflowError):
-            return title, kind(flag["data"]).why
+    title = flag["code"]
+    with suppress(KeyError, TypeError, ValueError, OverflowError):
+        kind = RISK_FLAGS[title]
+        title = str(kind.title)
+        return title, kind(flag["data"]).why
     return title, _("What was recorded of it cannot be read.")
 
 

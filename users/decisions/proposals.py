@@ -102,8 +102,10 @@ def approve(
             reason_code=proposal.reason_code or None,
             source=source,
             expected_version=expected_version,
+            proposal=proposal,
+            note=note,
         )
-        change = decide(decision, proposal=proposal)
+        change = decide(decision)
         # A trigger has ended it.
         proposal.refresh_from_db(fields=["state"])
         if note.strip():

@@ -81,11 +81,12 @@ def visible_flags(*, sees_identity: bool) -> list[type[RiskFlag]]:
     return [kind for kind in RISK_FLAGS.values() if sees_identity or not kind.shows_identity]
 
 
-def approval_needs_note(codes: Collection[str]) -> str:
-    """Why a user with these flags is let through only with a note; empty where one is not needed."""
-    if {PreviouslyRejected.code, Changed.code} <= set(codes):
+def approval_needs_note(codes: Collection[str], basis: Mapping[str, Any] | None = None) -> str:
+    """Why a user with these flags, not counting those of a basis, is let through only with a note; empty if without."""
+    new = set(codes) - {flag["code"] for flag in (basis or {}).get("riskFlags", ())}
+    if {PreviouslyRejected.code, Changed.code} <= new:
         return _("The user was rejected before and has changed since: add a note that says why.")
-    noted = [kind for code in codes if (kind := RISK_FLAGS[code]).needs_note]
+    noted = [kind for kind in RISK_FLAGS.values() if kind.needs_note and kind.code in new]
     return _("%(flag)s: add a note that says why.") % {"flag": noted[0].title} if noted else ""
 
 
@@ -109,10 +110,10 @@ def risk_flag_codes(users: Collection[User], *, sees_identity: bool = True) -> d
     return {user.pk: found.get(user.pk, []) for user in users}
 
 
-def risk_flags_for(user: User, *, sees_identity: bool = True) -> list[RiskFlag]:
-    """The risk flags of a user, the gravest first, in a statement and one for each that names other rows."""
-    codes = risk_flag_codes([user], sees_identity=sees_identity)[user.pk]
-    return [flag for code in codes if (flag := RISK_FLAGS[code].of(user))]
+def risk_flags_for(user: User, codes: Collection[str], *, sees_identity: bool = True) -> list[RiskFlag]:
+    """The risk flags of a user who has these codes, the gravest first; a statement for each that names other rows."""
+    kinds = visible_flags(sees_identity=sees_identity)
+    return [flag for kind in kinds if kind.code in codes and (flag := kind.of(user))]
 
 
 def _decisions(to_status: Status, user: Any, before: Any) -> QuerySet[StatusChange]:

@@ -1,6 +1,7 @@
 """Deciding about users on the case page: contract, section 8."""
 
 import re
+from datetime import timedelta
 from typing import Any, NoReturn
 from uuid import uuid4
 
@@ -15,10 +16,11 @@ from partners.models import Partner
 from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.staff import client_as, client_of, hidden_version
-from tests.users.deciding import case_of, decide_url, decision, page_of, shown_version
+from tests.users.deciding import case_of, decide_url, decision, match, page_of, shown_version
 from users import claims
 from users.decisions import compliance, proposals
 from users.decisions.reasons import REASONS
+from users.decisions.risk_flags import RISK_FLAGS
 from users.models import Claim, StatusChange, User
 from users.models.statuses import TRANSITIONS, Status
 
@@ -177,6 +179,26 @@ def test_a_decision_on_a_changed_user_is_refused_and_names_the_fields(user: User
     assert "A long story." in page
     client.post(decide_url(user), stale | {"version": hidden_version(page, "/decide/")})
     assert StatusChange.objects.get(user=user).to_status == "rejected"
+
+
+@pytest.mark.parametrize("came", ["unresolvedMatch", "earlyConversion"])
+def test_a_flag_that_came_since_is_shown_before_the_decision_is_based_on_it(user: User, came: str) -> None:
+    client = client_as("reviewer")
+    stale = decision(user, note="Passport seen.")
+    if came == "unresolvedMatch":
+        match(user)
+    else:
+        factories.add_conversions(user, [user.created_at - timedelta(hours=1)])
+    response = client.post(decide_url(user), stale)
+    page = response.content.decode()
+    assert (response.status_code, StatusChange.objects.exists()) == (409, False)
+    for said in ("The user has changed since you loaded the page.", str(RISK_FLAGS[came].title), "Passport seen."):
+        assert said in page
+    version = hidden_version(page, "/decide/")
+    assert came not in version
+    assert client.post(decide_url(user), stale | {"version": version}).status_code == 302
+    basis: Any = StatusChange.objects.get(user=user).basis
+    assert (basis["version"], [flag["code"] for flag in basis["riskFlags"]]) == (version, [came])
 
 
 def test_of_two_decisions_the_second_is_refused_and_names_the_first(user: User) -> None:

@@ -18,11 +18,11 @@ from tests import factories
 from tests.backoffice.exports.test_exports import pack
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.staff import called, client_as, client_of, hidden_version, sent_by
-from tests.users.deciding import decide_url, decision, page_of
+from tests.users.deciding import decide_url, decision, match, page_of, version_of
 from users import claims
 from users.decisions import proposals
 from users.decisions.compliance import Decision, add_note
-from users.decisions.decision_basis import version_of
+from users.decisions.reasons import Reason
 from users.models import Proposal, StatusChange, User
 
 WAITING = reverse("admin:users_proposal_changelist")
@@ -51,8 +51,8 @@ def second(db: None) -> Staff:
     return reviewer()
 
 
-def propose(staff: Staff, user: User) -> Proposal:
-    made: dict[str, Any] = {"reason": "Passport seen.", "reason_code": "verified"}
+def propose(staff: Staff, user: User, reason: str = "Passport seen.") -> Proposal:
+    made: dict[str, Any] = {"reason": reason, "reason_code": "verified"}
     return proposals.propose(Decision(user=user, to_status="active", by=staff, **made))
 
 
@@ -220,3 +220,29 @@ def test_several_are_approved_where_each_was_opened_after_a_fresh_factor(
     assert "1 proposal is approved." in said
     statuses = User.objects.order_by("external_id").values_list("status", flat=True)
     assert list(statuses) == ["active", "pendingCompliance"]
+
+
+@pytest.mark.parametrize("reason", ["Passport seen.", Reason.VERIFIED.text()])
+def test_a_match_that_came_since_the_proposal_takes_a_note_of_the_second_person(
+    user: User, first: Staff, second: Staff, reason: str
+) -> None:
+    proposal, client = propose(first, user, reason), client_of(second)
+    page_of(client, user)
+    match(user)
+    needed = "Possible match not resolved: add a note that says why."
+    response = client.post(WAITING, {"action": "approve_selected", "_selected_action": str(proposal.pk)})
+    assert [str(message) for message in get_messages(response.wsgi_request)] == [f"ada: {needed}"]
+    status, page = act(client, proposal, "approve")
+    dialog = page.partition('id="approve-proposal"')[2].partition("</dialog>")[0]
+    assert (status, " open>" in dialog, needed in dialog, "(required)" in dialog) == (422, True, True, True)
+    assert not StatusChange.objects.exists()
+    act(client, proposal, "approve", note="Another birth date.")
+    change = StatusChange.objects.get(user=user)
+    assert (change.by, change.reason, user.case_notes.get().text) == (second, reason, "Another birth date.")
+
+
+def test_a_match_that_the_proposal_was_based_on_takes_no_other_note(user: User, first: Staff, second: Staff) -> None:
+    match(user)
+    proposal = propose(first, user)
+    assert act(client_of(second), proposal, "approve")[0] == 200
+    assert StatusChange.objects.get(user=user).by == second

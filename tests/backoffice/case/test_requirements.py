@@ -91,9 +91,12 @@ def test_the_second_step_shows_what_the_partner_then_reads(client: Client, user:
     shown = preview_of(first)
     assert not Requirement.objects.exists()
 
-    sent = ask(client, user, due_in_days="7", step="send", confirmed=confirmation_in(first))
+    second = {"due_in_days": "7", "step": "send", "confirmed": confirmation_in(first), "version": shown_version(user)}
+    sent, again = (ask(client, user, **second) for _ in range(2))
 
     assert sent.headers["Location"] == case_of(user)
+    # The partner is asked once.
+    assert (again.status_code, "The user has changed since you loaded" in again.content.decode()) == (409, True)
     [read] = api.get("/v1/users/ada").json()["requirements"]
     assert shown["code"] == read["code"] == "addressUnclear"
     assert shown["fields"] == "addressLine1 , postalCode"

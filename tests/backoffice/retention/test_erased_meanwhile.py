@@ -16,7 +16,7 @@ from tests.conftest import database_url
 from tests.support.at_once import wait_for_sessions
 from tests.support.erasing import approve_erasure, date_back, erase
 from tests.support.staff import client_of
-from users.decisions.decision_basis import version_of
+from tests.users.deciding import version_of
 from users.models import User
 
 pytestmark = pytest.mark.usefixtures("committed_partner")

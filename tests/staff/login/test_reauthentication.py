@@ -18,8 +18,8 @@ from tests.staff.login.test_login import FACTORS, age, enrolled, inside, where_t
 from tests.support.approval_rules import no_rules_left, reviewer, set_rule
 from tests.support.client import Response
 from tests.support.staff import totp_code
+from tests.users.deciding import version_of
 from users.decisions import compliance, proposals
-from users.decisions.decision_basis import version_of
 from users.models import User
 
 pytestmark = pytest.mark.django_db

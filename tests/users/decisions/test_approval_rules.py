@@ -49,7 +49,7 @@ def test_two_people_let_a_user_through(user: User, first: Staff, second: Staff) 
 def test_a_changed_user_who_was_rejected_before_is_proposed_with_a_note(user: User, first: Staff) -> None:
     factories.reopen(user)
     User.objects.filter(pk=user.pk).update(city="Ottawa")
-    standard = {"reason": "Identity and address verified", "reason_code": "verified"}
+    standard: Any = {"reason": "Identity and address verified", "reason_code": "verified"}
     with pytest.raises(ReasonMissingError, match="add a note that says why"):
         proposals.propose(compliance.Decision(user=user, to_status="active", by=first, **standard))
     assert proposals.propose(compliance.Decision(user=user, to_status="active", by=first, **APPROVED)).is_open

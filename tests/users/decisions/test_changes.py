@@ -1,14 +1,25 @@
 """What changed about a user: since the last decision, and since a page was loaded."""
 
+from collections.abc import Callable
+
+import pytest
+
 from tests import factories
-from tests.support.client import PartnerClient
+from tests.support.client import PartnerClient, Response
 from tests.support.staff import client_as
-from tests.users.deciding import page_of
+from tests.users.deciding import page_of, version_of
 from users.decisions.compliance import Decision, decide
-from users.decisions.decision_basis import Changes, changes_since, since_last_decision, version_of
+from users.decisions.decision_basis import Changes, changes_since, since_last_decision
 from users.models import Status, User
 from users.models.columns import PROFILE_COLUMNS
 from users.profile.labels import LABELS, display_value
+
+
+@pytest.fixture
+def user(create_user: Callable[..., Response]) -> User:
+    """Registered by the API, not the one of the directory's other tests."""
+    found: User = User.objects.get(pk=create_user(externalId="ada").json()["userId"])
+    return found
 
 
 def changed(user: User, *, sees_identity: bool = True) -> dict[str, tuple[str, str]]:
@@ -103,8 +114,8 @@ def test_meanwhile_tells_fields_and_decisions_since_a_version(user: User, api: P
     factories.decide(user, Status.SUSPENDED)
     user.refresh_from_db()
     happened = changes_since(user, shown, sees_identity=True)
-    assert [(field.column, field.old, field.new) for field in happened.fields] == [
+    assert [(field.column, field.old, field.new) for field in happened["fields"]] == [
         ("city", "Ottawa", "Hull"),
         ("occupation", "Engineer", "Nurse"),
     ]
-    assert [decision.to_status for decision in happened.decisions] == ["active", "suspended"]
+    assert [decision.to_status for decision in happened["decisions"]] == ["active", "suspended"]
