@@ -73,6 +73,7 @@ def case_context(request: HttpRequest, user: User, *, refusal: object = None, **
         "is_overdue": user.requirements_due_at is not None and user.requirements_due_at < now,
         "refusal": refusal,
         "snapshot": snapshot,
+        "other_flags": [flag for flag in snapshot.risk_flags if not flag.decision],
         "requirements": asked,
         # In the order of the page, so that each difference is shown once.
         "previous": [

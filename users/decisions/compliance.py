@@ -117,10 +117,13 @@ def begin(decision: Decision) -> Iterator[dict[str, Any]]:
 
 
 def add_note(*, user: User, text: str, by: Staff) -> CaseNote:
-    """Add a note to a user's case; the status stays, and so does any claim. Raises RefusedError."""
+    """Add a note to a user's case; the status stays, and so does any claim. Raises RefusedError, User.DoesNotExist."""
     require_permission(by, DECIDE)
     text = stripped(text, CASE_NOTE_LENGTH, is_note=True)
     with transaction.atomic(), refused_by_database():
+        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        if user.case_notes.order_by("-id").values_list("staff", "text").first() == (by.pk, text):
+            raise RefusedError(_("You have added this note already."))
         return CaseNote.objects.create(user=user, text=text, staff=by)
 
 

@@ -12,7 +12,6 @@ from typing import Any
 from django.db.models import Func, IntegerField, OuterRef, Subquery
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
-from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
 from core.formats import parse_timestamp
@@ -119,21 +118,16 @@ HISTORY_PERMISSION = "users.view_userevent"
 class Snapshot:
     """What a page shows of a user to a member of the staff.
 
-    previous: the risk flags of earlier decisions, each with the changes since. changes: since the last decision, or
+    previous: the flags of earlier decisions, each with the changes since. changes: since the last decision, or
     since the creation; None where `previous` has them. All changes are None for readers who may not see the history.
     """
 
     user: User
     codes: list[str]  # of all risk flags, whoever reads
     version: str
+    risk_flags: list[RiskFlag]  # the gravest first
     previous: tuple[tuple[RiskFlag, Changes | None], ...]
-    other_flags: tuple[RiskFlag, ...]
     changes: Changes | None
-
-    @cached_property
-    def risk_flags(self) -> list[RiskFlag]:
-        """All risk flags, the gravest first."""
-        return [*(flag for flag, _changes in self.previous), *self.other_flags]
 
     def data(self) -> dict[str, Any]:
         """The version of the case, the risk flags and the changes, as JSON values."""
@@ -165,7 +159,7 @@ def snapshot_for(reader: Staff, user: User) -> Snapshot:
     changes = since_last_decision(user, sees_identity=sees_identity) if sees_history else None
     if changes and changes.decision in [flag.decision for flag, _changes in previous]:
         changes = None
-    return Snapshot(user, codes, version, previous, tuple(flag for flag in flags if not flag.decision), changes)
+    return Snapshot(user, codes, version, flags, previous, changes)
 
 
 def collect(*, user: User, by: Staff, source: str) -> dict[str, Any]:

@@ -21,7 +21,8 @@ NOTE = "Called the partner:\nthe passport follows."
 def test_a_note_is_in_the_timeline_with_its_author(user: User) -> None:
     reviewer = factories.StaffFactory.create(role="reviewer")
     client = client_of(reviewer)
-    response = client.post(f"{case_of(user)}note/", {"note": f" {NOTE} "})
+    response, again = (client.post(f"{case_of(user)}note/", {"note": f" {NOTE} "}) for _ in range(2))
+    assert (again.status_code, "You have added this note already." in again.content.decode()) == (409, True)
     assert response.headers["Location"] == case_of(user)
     note = user.case_notes.get()
     assert (note.text, note.staff, note.created_at is not None) == (NOTE, reviewer, True)
