@@ -75,8 +75,8 @@ def names_of_administrators() -> list[str]:
 
 @register.filter
 def cell(value: Any) -> Any:
-    """A cell of a table: a date and time by `moment`, any other value as it is."""
-    return moment(value) if isinstance(value, datetime) else value
+    """A cell of a table: a date and time, or nothing, by `moment`, any other value as it is."""
+    return moment(value) if value is None or isinstance(value, datetime) else value
 
 
 @register.filter

@@ -218,6 +218,8 @@ def test_the_list_of_partners_says_how_many_keys_each_may_use(manager: Client, k
     page = manager.get(PARTNERS)
     assert {row.pk: row.active_keys for row in page.context["cl"].result_list} == {key.partner_id: 2, without.pk: 0}
     assert page.content.decode().count(">none<") == 1
+    # Of a key that was never used there is a dash.
+    assert "<td>None</td>" not in manager.get(page_of(key.partner)).content.decode()
 
 
 def test_digest_and_secret_are_on_no_page_in_no_form_and_no_filter(key: ApiKey) -> None:
