@@ -134,6 +134,7 @@ class StaffAdmin(ReadOnlyAdmin):
     actions_detail = ("invite_again", "reset_second_factor", "end_sessions", "disable", "enable")
 
     roles = column(_("roles"), lambda staff: ", ".join(map(in_words, role_names(staff))) or "–")
+    state = column(_("state"), lambda staff: badge(state_of(staff).label, _BADGES.get(state_of(staff), "off")))
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Staff]:
         """Without the account of simulated decisions."""
@@ -144,11 +145,6 @@ class StaffAdmin(ReadOnlyAdmin):
     def second_factor(self, staff: Staff) -> str:
         factors = second_factors(staff)
         return ", ".join(str(text) for kind, text in _FACTORS.items() if kind in factors) or str(_("None yet"))
-
-    @admin.display(description=_("state"))
-    def state(self, staff: Staff) -> str:
-        state = state_of(staff)
-        return badge(state.label, _BADGES.get(state, "off"))
 
     def matching(self, request: HttpRequest, term: str) -> Q:
         """Staff are few, so a part is enough."""
@@ -300,4 +296,4 @@ class RoleAdmin(ReadOnlyAdmin):
     fields = ("role", "duties", "name", "permissions")
 
     role = column(_("role"), lambda group: in_words(group.name))
-    duties = column(_("may do"), lambda group: str(DUTIES.get(group.name, "–")))
+    duties = column(_("may do"), lambda group: DUTIES.get(group.name, "–"))

@@ -1,7 +1,6 @@
 """The admin of partners."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from django.contrib import admin
 from django.db.models import Count, Q, QuerySet
@@ -13,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.enums import ActionVariant
 
 from backoffice.actions import Act, issuing_action
-from backoffice.lists.cells import badge, moment
+from backoffice.lists.cells import badge, column, moment
 from backoffice.lists.pages import TABLE_ROWS, ReadOnlyAdmin, Table, latest_rows, link
 from backoffice.partners.api_keys import MAY_ISSUE, IssueForm, expiry, show_key, state
 from backoffice.partners.webhooks import WebhookForm, show_webhook_secret, table_of
@@ -42,14 +41,12 @@ class PartnerAdmin(ReadOnlyAdmin):
     add_label = _("Add a partner")
     actions_detail = ("issue", "add_webhook")
 
+    keys_in_force = column(_("keys in force"), lambda partner: partner.active_keys or badge(_("none"), "off"))
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[Partner]:
         """Partners with the number of their keys in force."""
         partners: QuerySet[Partner] = super().get_queryset(request)
         return partners.annotate(active_keys=Count("api_keys", filter=in_force("api_keys__")))
-
-    @admin.display(description=_("keys in force"))
-    def keys_in_force(self, partner: Any) -> Any:
-        return partner.active_keys or badge(_("none"), "off")
 
     @admin.display(description=_("rate limit"))
     def limit(self, partner: Partner) -> str:

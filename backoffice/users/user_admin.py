@@ -215,9 +215,8 @@ class UserAdmin(ReadOnlyAdmin):
         self.call_on_selected(request, claims.release, done)
 
     def call_on_selected(self, request: HttpRequest, rule: Callable[..., object], done: Callable[[int], str]) -> None:
-        staff, request_id = staff_of(request), request_id_of(request)
-        users = self.selected(request)
-        act_on_each(request, users, lambda user: rule(user=user, staff=staff, request_id=request_id), done)
+        by = {"staff": staff_of(request), "request_id": request_id_of(request)}
+        act_on_each(request, self.selected(request), lambda user: rule(user=user, **by), done)
 
     def has_export_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("users.export_user")
@@ -230,13 +229,12 @@ class UserAdmin(ReadOnlyAdmin):
 
     def selected(self, request: HttpRequest) -> list[User]:
         """The selected users, also those decided meanwhile; none, and a message, where they are too many."""
-        chosen = User.objects.filter(pk__in=request.POST.getlist(ACTION_CHECKBOX_NAME))
-        users = list(chosen.select_related("partner").order_by(*QUEUE_ORDER)[: MAX_SELECTED + 1])
-        if len(users) <= MAX_SELECTED:
+        chosen = request.POST.getlist(ACTION_CHECKBOX_NAME)
+        found = User.objects.filter(pk__in=chosen).select_related("partner").order_by(*QUEUE_ORDER)
+        if len(users := list(found[: MAX_SELECTED + 1])) <= MAX_SELECTED:
             return users
-        number = len(request.POST.getlist(ACTION_CHECKBOX_NAME))
         text = _("At most %(most)s at a time: %(chosen)s are chosen.")
-        messages.error(request, text % {"most": MAX_SELECTED, "chosen": number})
+        messages.error(request, text % {"most": MAX_SELECTED, "chosen": len(chosen)})
         return []
 
     @action(description=gettext_lazy("Paste identifiers …"), permissions=["view"], icon="content_paste")  # type: ignore[untyped-decorator]
