@@ -64,7 +64,8 @@ def case_context(request: HttpRequest, user: User, *, refusal: object = None, **
     )
     return {
         **admin.site.each_context(request),
-        "title": _("%(name)s · Case %(id)s") % {"name": user.full_name, "id": str(user.pk)[:8]},
+        # Isolated: a name may have characters that turn the direction of its line.
+        "title": _("%(name)s · Case %(id)s") % {"name": f"\u2068{user.full_name}\u2069", "id": str(user.pk)[:8]},
         "case_user": user,
         "name": user.full_name,
         "queue_url": url_for(QUEUE, user),

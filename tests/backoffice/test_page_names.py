@@ -86,7 +86,7 @@ def test_the_breadcrumbs_name_the_page_above_once(db: None) -> None:
     client, decision = client_as("superuser"), StatusChange.objects.get(user=user)
     first, *_, last = UserEvent.objects.filter(pgh_obj=user).order_by("pgh_id")
     headings = {
-        f"/admin/cases/{user.pk}/": f"Queue {user.full_name} · Case {str(user.pk)[:8]}",
+        f"/admin/cases/{user.pk}/": f"Queue \u2068{user.full_name}\u2069 · Case {str(user.pk)[:8]}",
         f"/admin/users/statuschange/{decision.pk}/change/": f"Decisions {decision}",
         f"/admin/users/userevent/{first.pk}/change/": f"Profile history Created {first.pk}",
         f"/admin/users/userevent/{last.pk}/change/": f"Profile history Changed {last.pk}",

@@ -16,6 +16,7 @@ from tests.browser.axe import accessibility_violations
 from tests.browser.cases import DESK, PHONE, Register, fits, open_decision, resize
 from users.file import entries
 from users.models import FileKind, User
+from users.retention import place_hold
 
 # The most that a card with six values is high, in CSS pixels, and one with four risk flags by name as well.
 SHORT_CARD, FLAGGED_CARD = 190, 270
@@ -47,6 +48,7 @@ def test_pages_of_a_reviewer_have_no_serious_violation_and_fit_a_phone(
     page.goto("/admin/account/login/")
     assert not accessibility_violations(page)
     case = f"/admin/cases/{odd.pk}/"
+    place_hold(user=odd, by=factories.StaffFactory.create(role="reviewer"), reason="Litigation.")
     login(page, "reviewer", path="about:blank")
     for path in (f"{USERS}?q=nobody", EVENTS, "/admin/", case, QUEUE, USERS):
         resize(page, PHONE)

@@ -39,6 +39,9 @@ def test_names_ids_and_partners_are_whole_and_other_texts_short(
         page.goto(path)
         rows = page.locator(".result-list .data-row")
         expect(rows.first).to_contain_text(f"{long_id} · {user.partner.name}")
+        # A name that turns the direction of its text turns nothing else.
+        name = rows.first.get_by_role("link", name=user.last_name).first
+        assert name.evaluate("link => getComputedStyle(link).unicodeBidi") == "isolate"
         for width, highest in ((1280, 7 * 24), (1440, 7 * 24), (390, 20 * 24)):
             resize(page, {"width": width, "height": 900})
             heights = rows.evaluate_all("rows => rows.map((row) => row.getBoundingClientRect().height)")
@@ -181,6 +184,9 @@ def test_long_words_neither_hide_columns_of_a_list_nor_widen_pages_on_a_phone(
     ):
         page.goto(path)
         assert fits(page), path
+    # What each role may do.
+    page.goto(f"/admin/staff/staff/{factories.StaffFactory.create().pk}/change/")
+    assert page.evaluate(NOTHING_IS_CUT_OFF, ".field-groups label, .field-groups label span")
     # With the actions of those who decide.
     login(page, "reviewer", path=f"{USERS}?partner__id__exact={unbroken.partner_id}&status__exact=pendingCompliance")
     assert fits(page)
