@@ -10,8 +10,9 @@ from uuid import UUID
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.decorators import permission_required
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.exceptions import BadRequest
-from django.db.models import Count, F, Prefetch, Q, QuerySet
+from django.db.models import F, Prefetch, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -34,8 +35,8 @@ from users.models.retention import KEEP_RECORDS
 
 # A quarter.
 DAYS_AHEAD = 92
-# Rows of each list.
-MAX_SHOWN = 200
+# Rows of each list, and due users that are counted.
+MAX_SHOWN, MAX_COUNTED = 200, 10_000
 _ReasonForm = partial(NoteForm, label=gettext_lazy("Reason"))
 _HoldForm = partial(_ReasonForm, max_length=REASON_LENGTH)
 
@@ -50,21 +51,23 @@ def overview(request: HttpRequest) -> HttpResponse:
 def _page(act: Act) -> HttpResponse:
     """Render the page, with the form that was sent and why it was refused."""
     found, now = retention.due_users(within_days=DAYS_AHEAD), timezone.now()
-    is_due, is_free = Q(due_at__lte=now), Q(held=False, in_erasure=False)
-    counts = found.aggregate(
-        all_found=Count("pk"),
-        due=Count("pk", filter=is_due),
-        of_them_held=Count("pk", filter=is_due & Q(held=True)),
-        free=Count("pk", filter=is_due & is_free),
-    )
+    # In the order of an index, as all may be a million.
+    first = found.order_by("status_since", "pk").values_list("due_at", "pk", "held", "in_erasure", named=True)
+    counted = sorted(first[: MAX_COUNTED + 1])
+    more = "+" if len(counted) > MAX_COUNTED else ""
+    del counted[MAX_COUNTED:]
+    due = [one for one in counted if one.due_at <= now]
     names = {model._meta.db_table: model._meta.verbose_name_plural for model in apps.get_models()}  # noqa: SLF001
     erased = Erasure.objects.select_related("partner", "proposed_by", "approved_by", "proposal")
     context = {
         **admin.site.each_context(act.request),
         "title": _("Records"),
-        **counts,
-        "rows": [*_rows(found[:MAX_SHOWN])],
-        "more": max(0, counts["all_found"] - MAX_SHOWN),
+        "due": intcomma(len(due)) + more,
+        "of_them_held": intcomma(sum(one.held for one in due)) + more,
+        "free": sum(not (one.held or one.in_erasure) for one in due),
+        "more": more,
+        "all_found": intcomma(len(counted)) + more if len(counted) > MAX_SHOWN else "",
+        "rows": [*_rows(found.filter(pk__in=[one.pk for one in counted[:MAX_SHOWN]]))],
         "now": now,
         "proposals": _proposals(act),
         "erased": [
@@ -123,15 +126,15 @@ def due_list(act: Act) -> HttpResponseBase:
             *(user.due_at, user.pk, user.partner.slug, user.external_id, user.full_name, user.status),
             *(user.status_since, ", ".join(held_by), user.in_erasure),
         )
-        for user, held_by in _rows(retention.due_users(within_days=DAYS_AHEAD))
+        for user, held_by in _rows(retention.due_users(within_days=DAYS_AHEAD).order_by("status_since", "pk"))
     )
     return downloads.send_csv(act.request, "due", headings, cells)
 
 
 def _rows(due: QuerySet[Any]) -> Iterator[tuple[Any, list[Any]]]:
     """Each user with who holds the records."""
-    holders = retention.in_force(Hold.objects.select_related("by"))
-    for user in due.prefetch_related(Prefetch("holds", holders, to_attr="holds_in_force")):
+    holders = Hold.objects.filter(release=None).select_related("by")
+    for user in due.prefetch_related(Prefetch("holds", holders, to_attr="holds_in_force")).iterator(MAX_SHOWN):
         names = sorted({hold.by.username for hold in user.holds_in_force})
         yield user, names or [FileKind.PERSON_REQUEST.label] * user.held
 

@@ -120,7 +120,6 @@ GRANT SELECT, INSERT (partner_id, user_id, is_sandbox, conversion_id, created_at
     from_amount, to_currency, to_amount, rate, while_inactive) ON transactions_conversion TO :"role";
 GRANT SELECT, INSERT ON transactions_document TO :"role";
 GRANT SELECT, INSERT ON transactions_documentwithdrawal TO :"role";
-GRANT EXECUTE ON FUNCTION last_transaction_at(uuid) TO :"role";
 -- A trigger inserts, and `erase_due` deletes, as the owner.
 GRANT SELECT ON transactions_erasedfile TO :"role";
 

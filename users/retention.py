@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from core.refusals import RefusedError
 from partners.models import Partner
 from staff.models import Staff
 from users.models import Erasure, ErasureProposal, Hold, HoldRelease, ProposalState, ProposedErasure, User
-from users.models.approvals import NOTE_LENGTH, database_function
+from users.models.approvals import NOTE_LENGTH
 from users.models.case import live
 from users.models.retention import KEEP_RECORDS
 from users.models.statuses import ENDED_STATUSES
@@ -32,7 +33,9 @@ _ONE_AT_A_TIME = "SELECT pg_advisory_xact_lock(3, 0)"
 _CONTEXT = f"SELECT {SET_CONTEXT}, set_config('lock_timeout', '3s', true)"
 _ERASE = "INSERT INTO users_erasure (user_id, years) VALUES (%s, %s)"
 # One statement, which a trigger asks for.
-_NAME_USERS = "INSERT INTO users_proposederasure (proposal_id, user_id) SELECT %s, unnest(%s::uuid[])"
+_NAME_USERS = "INSERT INTO users_proposederasure (proposal_id, user_id) SELECT %s, id FROM ({}) AS found (id)"
+# A million users may be due.
+STATEMENT_SECONDS = 300
 
 
 # Holds
@@ -45,13 +48,8 @@ def is_held(user: User) -> bool:
 
 def held(user_ids: Collection[UUID]) -> set[UUID]:
     """Those of the users whose records are kept."""
-    found = User.objects.filter(database_function("users_is_held", "pk"), pk__in=user_ids)
+    found = _with_clock(User.objects.filter(pk__in=user_ids)).filter(held=True)
     return set(found.values_list("pk", flat=True))
-
-
-def in_force(holds: QuerySet[Hold]) -> QuerySet[Hold]:
-    """Those of the holds that nobody has released."""
-    return holds.filter(release=None)
 
 
 def place_hold(*, user: User, by: Staff, reason: str, source: str = "") -> Hold:
@@ -84,27 +82,25 @@ def due_users(*, within_days: int = 0, partner: Partner | None = None) -> QueryS
 
     Each with `due_at`, `held`, and `in_erasure`: whether an erasure that is open or approved names the user.
     """
-    years, until = settings.RETENTION_YEARS, timezone.now() + timedelta(days=within_days)
+    until = timezone.now() + timedelta(days=within_days)
     found = live(User.objects.filter(status__in=ENDED_STATUSES))
     # A bound for the index `user_retention`: a calendar year has 365 days or more.
-    found = found.filter(status_since__lte=until - timedelta(days=365 * years))
+    found = found.filter(status_since__lte=until - timedelta(days=365 * settings.RETENTION_YEARS))
     if partner:
         found = found.filter(partner=partner)
-    return (
-        found.annotate(
-            due_at=database_function("users_due_at", "pk", models.Value(years), gives=models.DateTimeField()),
-            held=database_function("users_is_held", "pk"),
-            in_erasure=Exists(ProposedErasure.objects.in_force().filter(user=OuterRef("pk"))),
-        )
-        .filter(due_at__lte=until)
-        .select_related("partner")
-        .order_by("due_at", "pk")
+    in_erasure = Exists(ProposedErasure.objects.in_force().filter(user=OuterRef("pk")))
+    due: QuerySet[Any] = _with_clock(found).annotate(in_erasure=in_erasure).filter(due_at__lte=until)
+    return due.select_related("partner").order_by("due_at", "pk")
+
+
+def _with_clock(rows: Any, user: str = "pk") -> Any:
+    """The rows with the user's `due_at` and `held`: calls in FROM, which become a part of the statement."""
+    call = partial(models.Func, user, template="(SELECT * FROM %(function)s(%(expressions)s))")
+    years = models.Value(settings.RETENTION_YEARS)
+    return rows.annotate(
+        due_at=call(years, function="users_due_at", output_field=models.DateTimeField()),
+        held=call(function="users_is_held", output_field=models.BooleanField()),
     )
-
-
-def erasable(due: QuerySet[Any]) -> QuerySet[Any]:
-    """Those of due_users whose erasure can be proposed."""
-    return due.filter(held=False, in_erasure=False)
 
 
 # Erasures
@@ -125,23 +121,25 @@ def propose_erasure(
     """
     require_permission(by, KEEP_RECORDS)
     reason = stripped(reason, NOTE_LENGTH)
-    with transaction.atomic(), refused_by_database():
-        statements.fetch(Query(_ONE_AT_A_TIME, ()))
-        found = list(erasable(due_users(partner=partner)).values_list("pk", flat=True))
+    with statements.response_timeout(STATEMENT_SECONDS), transaction.atomic(), refused_by_database():
+        statements.fetch_within(STATEMENT_SECONDS, Query(_ONE_AT_A_TIME, ()))
+        found = due_users(partner=partner).filter(held=False, in_erasure=False).values("pk")
         if user_ids is not None:
-            if set(user_ids) - set(found):
-                raise RefusedError(_("Some of these are not due any more, are held, or are in another erasure."))
-            found = [one for one in found if one in set(user_ids)]
-        if count is not None and count != len(found):
+            found = found.filter(pk__in=user_ids)
+        users = found.count()
+        if user_ids is not None and users < len(set(user_ids)):
+            raise RefusedError(_("Some of these are not due any more, are held, or are in another erasure."))
+        if count not in {None, users}:
             raise RefusedError(
                 _("Not %(expected)s but %(found)s can be proposed now: nothing was proposed.")
-                % {"expected": count, "found": len(found)}
+                % {"expected": count, "found": users}
             )
-        if not found:
+        if not users:
             raise RefusedError(_("There is nobody to erase: nothing was proposed."))
         statements.set_context(staff=by.get_username(), source=source)
-        proposal = ErasureProposal.objects.create(by=by, reason=reason, partner=partner, users=len(found))
-        statements.fetch(Query(_NAME_USERS, (proposal.pk, found)))
+        proposal = ErasureProposal.objects.create(by=by, reason=reason, partner=partner, users=users)
+        query, parameters = found.query.sql_with_params()
+        statements.run(_NAME_USERS.format(query), (proposal.pk, *parameters))
     made: ErasureProposal = ErasureProposal.objects.with_states().get(pk=proposal.pk)
     return made
 
@@ -174,12 +172,9 @@ def _end(proposal_id: UUID, *, by: Staff, source: str, **ended: str) -> ErasureP
 def approved_users(*, using: str = DEFAULT_DB_ALIAS) -> QuerySet[Any]:
     """The users of erasures that may be carried out, longest first: rows of `user_id`, with `held` and `is_due`."""
     approved = ProposedErasure.objects.using(using).in_force().filter(proposal__state=ProposalState.APPROVED)
-    due_at = database_function(
-        "users_due_at", "user_id", models.Value(settings.RETENTION_YEARS), gives=models.DateTimeField()
-    )
-    found = approved.annotate(held=database_function("users_is_held", "user_id"), due_at=due_at)
-    is_due = models.Case(models.When(held=False, due_at__lte=timezone.now(), then=True), default=False)
-    return found.annotate(is_due=is_due).order_by("proposal__ended_at", "pk")
+    is_due = models.Q(held=False, due_at__lte=timezone.now())
+    found: QuerySet[Any] = _with_clock(approved, "user_id").annotate(is_due=is_due)
+    return found.order_by("proposal__ended_at", "pk")
 
 
 def erase(user_id: UUID, *, context: Mapping[str, str], using: str) -> bool:

@@ -17,7 +17,7 @@ from backoffice.access import VIEW_CASES
 from backoffice.lists.cells import moment
 from staff.access import administrators
 from users.models import Hold, User, UserEvent
-from users.retention import PERMISSION, held, in_force
+from users.retention import PERMISSION, held
 
 register = template.Library()
 register.filter("moment", moment)
@@ -52,7 +52,7 @@ def held_band(context: RequestContext, row: Any) -> dict[str, Any]:
     user_id, reader = getattr(row, owner, None), context["request"].user
     if not isinstance(user_id, UUID) or not reader.has_perm(VIEW_CASES) or not held({user_id}):
         return {}
-    holds = in_force(Hold.objects.filter(user=user_id)).select_related("by").order_by("created_at", "id")
+    holds = Hold.objects.filter(user=user_id, release=None).select_related("by").order_by("created_at", "id")
     return {"is_held": True, "holds": holds if reader.has_perm(PERMISSION) else []}
 
 

@@ -11,7 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 from django.core.files.storage import storages
-from django.db import connections
+from django.db import connection, connections
+from django.db.models import BooleanField
+from django.db.models.expressions import RawSQL
 from pytest_django import Settings
 
 from backoffice import retention as page_of_records
@@ -126,9 +128,37 @@ def test_the_page_has_the_figures_of_all_and_the_first_rows(
     page = client.get("/admin/records/").content.decode()
     assert f"{report['due']} due, {report['held']} of them held" in page
     ahead = outcome("retention_report", "--within-days=92")["due"]
-    assert f"{ahead - 2} more: retention_report lists all." in page
+    assert f"2 of {ahead} are shown: retention_report lists all" in page
     listed = [user["externalId"] for user in report["users"] if user["externalId"] in page]
     assert listed == [user["externalId"] for user in report["users"][:2]]
+    assert f"Propose all {report['due'] - report['held']} that are due" in page
+    # More are not counted, and are proposed by the command.
+    monkeypatch.setattr(page_of_records, "MAX_COUNTED", 2)
+    page = client.get("/admin/records/").content.decode()
+    assert "2+ due" in page
+    assert "Propose all" not in page
+
+
+def test_a_million_due_users_may_take_longer_than_a_request(
+    committed_partner: Partner, by: Staff, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old_users(committed_partner, 2)
+    due = retention.due_users
+    wait = RawSQL("(SELECT pg_sleep(0.7) IS NOT NULL)", (), BooleanField())
+    monkeypatch.setattr(retention, "due_users", lambda **options: due(**options).filter(wait))
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = '500ms'")
+        try:
+            assert outcome("retention_report")["due"] >= 2
+            arguments = ("--confirm=2", "--reason=Due.", f"--by={by.username}", f"--partner={committed_partner.slug}")
+            assert outcome("propose_erasure", *arguments)["users"] == 2
+        finally:
+            cursor.execute("RESET statement_timeout")
+    # The functions are a part of the statement.
+    plan = due().explain()
+    assert "transactions_conversion" in plan
+    assert "users_due_at" not in plan
+    assert "users_is_held" not in plan
 
 
 def test_a_rehearsal_changes_nothing(committed_partner: Partner) -> None:

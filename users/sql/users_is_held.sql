@@ -1,5 +1,6 @@
-CREATE OR REPLACE FUNCTION users_is_held(about uuid) RETURNS boolean
-LANGUAGE sql STABLE SET search_path = public, pg_temp AS $$
+CREATE OR REPLACE FUNCTION users_is_held(about uuid) RETURNS SETOF boolean
+-- As transactions/sql/users_due_at.sql it becomes a part of the statement.
+LANGUAGE sql STABLE AS $$
     -- Whether a hold, or an open request of the person, keeps the records of a user.
     SELECT EXISTS (
         SELECT FROM users_hold hold WHERE hold.user_id = about

@@ -1,11 +1,10 @@
 from core.management.arguments import Argument
 from core.management.base import ServiceCommand
-from users import retention
 from users.models import Hold
 
 
 def _found(*, show_all: bool) -> object:
-    holds = Hold.objects.all() if show_all else retention.in_force(Hold.objects.all())
+    holds = Hold.objects.all() if show_all else Hold.objects.filter(release=None)
     return holds.select_related("user__partner", "by", "release__by").order_by("created_at", "id").iterator()
 
 

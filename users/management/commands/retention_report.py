@@ -1,6 +1,14 @@
+from collections.abc import Iterator
+from typing import Any
+
+from core.database import statements
+from core.database.pipeline import Query
 from core.management.arguments import number
 from core.management.base import Outcome, ServiceCommand, table
 from users import retention
+
+_NAMES = ("partner", "externalId", "userId", "dueAt", "held")
+_LOOKUPS = ("partner__slug", "external_id", "pk", "due_at", "held")
 
 
 class Command(ServiceCommand):
@@ -8,11 +16,14 @@ class Command(ServiceCommand):
     arguments = (number("--within-days", 0, 36_600, "those too that will be due within so many days", default=0),)
 
     def perform(self, *, within_days: int) -> Outcome:
-        rows = [
-            {"partner": user.partner.slug, "externalId": user.external_id, "userId": user.pk}
-            | {"dueAt": user.due_at, "held": user.held}
-            for user in retention.due_users(within_days=within_days)
-        ]
+        due = retention.due_users(within_days=within_days).values_list(*_LOOKUPS)
+        query: Query[Any] = Query(*due.query.sql_with_params())
+        found = statements.fetch_within(retention.STATEMENT_SECONDS, query)
+        rows = [dict(zip(_NAMES, row, strict=True)) for row in found]
         held = sum(row["held"] for row in rows)
-        data = {"due": len(rows), "held": held, "users": rows}
-        return Outcome(data, [*table(rows), f"{len(rows)} due, {held} of them held."])
+        return Outcome({"due": len(rows), "held": held, "users": rows}, _lines(rows, held))
+
+
+def _lines(rows: list[dict[str, Any]], held: int) -> Iterator[str]:
+    yield from table(rows)
+    yield f"{len(rows)} due, {held} of them held."
