@@ -16,21 +16,17 @@ from django.utils.html import format_html, format_html_join
 from django.utils.translation import gettext as _
 
 from users.decisions.risk_flags import RISK_FLAGS, Weight, visible_flags
-from users.models import User
+from users.models import User, UserEvent
 from users.profile.labels import display_moment
 
 _ACTORS = ("partner", "staff", "operator")
 
 
-def user_link(user: User) -> str:
-    """The user's name, which leads to the case, external ID and partner, all in full."""
-    return case_link(user.pk, user.full_name, user.external_id, user.partner.name)
-
-
-def case_link(user_id: UUID, name: str, external_id: str, partner: str) -> str:
-    """A name that leads to the case, with the external ID and the partner below it."""
+def user_link(user: User | UserEvent) -> str:
+    """The name, of an event that after it, leads to the case; the external ID and the partner are below it, in full."""
     cell = '<a class="bo-link" href="{}">{}</a> <span class="bo-quiet bo-below-name">{} · {}</span>'
-    return format_html(cell, reverse("backoffice_case", args=(user_id,)), name, external_id, partner)
+    case = reverse("backoffice_case", args=(user.id,))
+    return format_html(cell, case, user.full_name, user.external_id, user.partner.name)
 
 
 def labelled(name: object, value: object) -> str:

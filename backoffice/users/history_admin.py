@@ -14,7 +14,7 @@ from unfold.contrib.filters.admin import ChoicesDropdownFilter, RelatedDropdownF
 
 from backoffice.access import record_access
 from backoffice.lists import cells
-from backoffice.lists.cells import badge, brief, case_link, column, moment, user_link
+from backoffice.lists.cells import badge, brief, column, moment, user_link
 from backoffice.lists.filters import SinceFilter, UntilFilter
 from backoffice.lists.pages import ReadOnlyAdmin
 from backoffice.users.filters import ModeFilter, ReasonFilter, mode_of, users_found
@@ -125,6 +125,7 @@ class UserEventAdmin(UserRowAdmin):
         (_("Profile"), {"fields": PROFILE_COLUMNS}),
     )
 
+    of_user = column(_("user"), user_link)
     when = column(_("when"), lambda event: moment(event.pgh_created_at), ordering="pgh_id")
     change = column(_("change"), lambda event: brief(event.changes))
     whole_change = column(_("change"), lambda event: event.changes)
@@ -152,11 +153,6 @@ class UserEventAdmin(UserRowAdmin):
         self.prepare_rows(request, [kwargs["obj"]])
         record_access(request, AccessKind.OPENED, user=kwargs["obj"].pgh_obj, detail=OpenedPage.HISTORY)
         return super().render_change_form(request, *args, **kwargs)
-
-    @admin.display(description=_("user"))
-    def of_user(self, event: Any) -> str:
-        """The user by the name that the change left them."""
-        return case_link(event.pgh_obj_id, event.full_name, event.external_id, event.partner.name)
 
     @admin.display(description=_("user"))
     def user(self, event: Any) -> str:
