@@ -86,10 +86,13 @@ _LEASE_DUE = f"""
     )
     {_LEASE}
 """
-_LEASE_ONE = f"WITH chosen AS (SELECT %s::bigint AS id) {_LEASE}"
-
-
-_NOT_LEASED = Q(leased_until=None) | Q(leased_until__lte=Now())
+_LEASE_ONE = f"""
+    WITH chosen AS (
+        SELECT id FROM events_webhookdelivery
+         WHERE id = %s AND leased_until IS NOT DISTINCT FROM %s::timestamptz FOR UPDATE SKIP LOCKED
+    )
+    {_LEASE}
+"""
 
 
 class BusyError(RefusedError):
@@ -127,7 +130,12 @@ def lease_test(*, endpoint: WebhookEndpoint, is_only: bool = False) -> Lease:
     if leased.filter(endpoint=endpoint).count() >= MAX_AT_ONCE or (is_only and tests.exists()):
         raise BusyError(f"{MAX_AT_ONCE} requests to it are under way: try again in a few seconds.")
     test = create_test(endpoint=endpoint)
-    return _leases(statements.fetch_all(_LEASE_ONE, (test.pk, LEASE)))[0]
+    return _leases(statements.fetch_all(_LEASE_ONE, (test.pk, None, LEASE)))[0]
+
+
+def renewed(lease: Lease) -> list[Lease]:
+    """The lease for LEASE from now on; none if it was lost, or a session that may delete the delivery has locked it."""
+    return _leases(statements.fetch_all(_LEASE_ONE, (lease.delivery_id, lease.leased_until, LEASE)))
 
 
 def _leases(rows: Sequence[statements.Row]) -> list[Lease]:
@@ -155,7 +163,8 @@ def retry(*, endpoint: WebhookEndpoint, since: datetime | None = None, delivery:
     with transaction.atomic():
         if not all(locked.is_active for locked in lock([endpoint.pk])):
             raise RefusedError(_("The webhook is disabled."))
-        chosen = WebhookDelivery.objects.filter(_NOT_LEASED, endpoint=endpoint.pk, event__isnull=False)
+        not_leased = Q(leased_until=None) | Q(leased_until__lte=Now())
+        chosen = WebhookDelivery.objects.filter(not_leased, endpoint=endpoint.pk, event__isnull=False)
         if since is not None:
             chosen = chosen.filter(created_at__gte=since)
         if delivery is not None:
@@ -169,8 +178,8 @@ def retry(*, endpoint: WebhookEndpoint, since: datetime | None = None, delivery:
         return count
 
 
-def lock(endpoints: Iterable[UUID]) -> list[WebhookEndpoint]:
-    """Lock endpoints until the transaction ends; return them."""
-    rows = WebhookEndpoint.objects.select_for_update(no_key=True).filter(pk__in=set(endpoints))
+def lock(endpoints: Iterable[UUID], *, skip_locked: bool = False) -> list[WebhookEndpoint]:
+    """Lock endpoints until the transaction ends; return them. skip_locked: without those that another session has."""
+    rows = WebhookEndpoint.objects.select_for_update(no_key=True, skip_locked=skip_locked)
     # Two processes may lock the same rows, so they do it in one order.
-    return list(rows.order_by("pk"))
+    return list(rows.filter(pk__in=set(endpoints)).order_by("pk"))

@@ -89,8 +89,7 @@ class Deliverer:
     def _turn(self) -> float:
         """Record results and have due deliveries sent."""
         # After a failure they are recorded again: those that were are recognised by their lease.
-        record(*self._results)
-        self._results.clear()
+        self._results = record(*self._results, skip_locked=True)
         leases = lease(limit=MAX_SENDS - len(self._sends))
         for one in leases:
             self._sends[one.delivery_id] = asyncio.run_coroutine_threadsafe(self._send(one), _sending_loop())
@@ -149,7 +148,8 @@ def send_test(leased: Lease, *, seconds: float | None = None) -> AttemptResult:
 
 def _try_to_record(*results: tuple[Lease, AttemptResult]) -> None:
     try:
-        record(*results)
+        # Those of locked endpoints last.
+        record(*record(*results, skip_locked=True))
     except (DatabaseError, InterfaceError):
         log.exception("results not recorded: their deliveries are attempted again")
 

@@ -14,7 +14,7 @@ from core.database import statements
 from core.database.pipeline import Query
 from core.formats import format_timestamp
 from events.models import DeliveryState, DisabledReason, WebhookDelivery, WebhookEndpoint
-from events.webhooks.deliveries import WITHOUT_FLUSH, Lease, lock
+from events.webhooks.deliveries import WITHOUT_FLUSH, Lease, lock, renewed
 
 log = structlog.get_logger("events.webhooks.results")
 
@@ -55,24 +55,26 @@ class AttemptResult(NamedTuple):
         return self.status in _OK
 
 
-def record(*results: tuple[Lease, AttemptResult]) -> int:
-    """Record results of attempts, in one transaction; return the number of those whose lease was still held.
+def record(*results: tuple[Lease, AttemptResult], skip_locked: bool = False) -> list[tuple[Lease, AttemptResult]]:
+    """Record results of attempts, in one transaction; return those that are left, under renewed leases.
 
-    Others are ignored: another process has made the attempt since, or staff ended the delivery. A delivery ends, or
-    waits for its next attempt. An endpoint that responds with 410, or fails for MAX_FAILING on
-    MIN_FAILING_DAYS, is disabled. Tests say nothing of the endpoint.
+    skip_locked: leave those of endpoints that another session has locked, and wait for none. Ignored are those whose
+    lease was lost: another process has made the attempt since, or staff ended the delivery. A delivery ends, or waits
+    for its next attempt. An endpoint that responds with 410, or fails for MAX_FAILING on MIN_FAILING_DAYS, is disabled.
+    Tests say nothing of the endpoint.
     """
     if not results:
-        return 0
+        return []
     with transaction.atomic():
-        endpoints = lock(lease.endpoint_id for lease, _ in results)
-        held = [(lease, outcome) for lease, outcome in results if _end_attempt(lease, outcome)]
+        endpoints = lock((lease.endpoint_id for lease, _ in results), skip_locked=skip_locked)
         for endpoint in endpoints:
-            of_endpoint = [(lease, outcome) for lease, outcome in held if lease.endpoint_id == endpoint.pk]
-            if outcomes := [outcome for lease, outcome in of_endpoint if not lease.is_test]:
+            held = [one for one in results if one[0].endpoint_id == endpoint.pk and _end_attempt(*one)]
+            if outcomes := [outcome for lease, outcome in held if not lease.is_test]:
                 _update_health(endpoint, outcomes)
         statements.queue(Query(f"SELECT {WITHOUT_FLUSH}", ()))
-    return len(held)
+        done = {endpoint.pk for endpoint in endpoints}
+        left = [one for one in results if one[0].endpoint_id not in done]
+        return [(again, outcome) for lease, outcome in left for again in renewed(lease)]
 
 
 def _end_attempt(lease: Lease, outcome: AttemptResult) -> bool:

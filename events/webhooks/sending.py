@@ -97,11 +97,11 @@ class Sender:
     async def attempt(self, lease: Lease, seconds: float | None = None) -> AttemptResult:
         """Send a delivery once, within `seconds`, and log the result. It raises nothing but a cancellation."""
         at, begun = datetime.now(UTC), time.perf_counter()
-        result: dict[str, Any]
+        # Where there are none, none can be decrypted.
+        result: dict[str, Any] = {"error": "secret"}
         try:
-            # Without secrets, none can be decrypted.
-            sent = self._post(lease, at, seconds or TIMEOUT_SECONDS) if lease.secrets else None
-            result = await sent if sent else {"error": "secret"}
+            if lease.secrets:
+                result = await self._post(lease, at, seconds or TIMEOUT_SECONDS)
         except Exception as error:  # noqa: BLE001 - one endpoint must not end the others' deliveries
             result = {"error": _code(error)}
         outcome = AttemptResult(at, round((time.perf_counter() - begun) * 1000), **result)

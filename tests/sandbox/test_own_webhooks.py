@@ -277,9 +277,10 @@ def test_what_a_test_does_in_the_database_ends_with_the_requests_time(
 
         monkeypatch.setattr(module, name, noted)
     assert sandbox.post(item(webhook, "/test"), {}).status == 200
-    begun, recorded = deadlines
+    begun, *recorded = deadlines
     # The receiver's time does not count.
-    assert begun < recorded
+    assert recorded
+    assert begun < min(recorded)
 
 
 def test_a_test_takes_an_empty_object(sandbox: PartnerClient, any_host: None) -> None:

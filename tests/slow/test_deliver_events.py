@@ -21,7 +21,7 @@ from events.webhooks import endpoints
 from events.webhooks.delivering import Deliverer
 from partners.models import Partner
 from tests.conftest import database_url
-from tests.factories import StatusChangeFactory, UserFactory
+from tests.factories import PartnerFactory, StatusChangeFactory, UserFactory
 from tests.support.receiver import Authority, Receiver, Reply
 from tests.support.timeouts import WAIT_SECONDS
 from tests.support.watched import wait_until
@@ -104,6 +104,35 @@ def test_dead_and_broken_endpoints_delay_no_other(
     assert sorted(set(dead.events())) == sorted(receiver.events())
     assert dead.most_open == 2
     assert_log_is_discreet(caplog.text)
+
+
+def test_a_locked_endpoint_delays_no_other_and_is_sent_each_event_once(
+    committed_partner: Partner,
+    authority: Authority,
+    receiver: Receiver,
+    add_endpoint: AddEndpoint,
+    delivering: Any,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    go_on = threading.Event()
+    with authority.receiver() as other, psycopg.connect(database_url("default")) as session, delivering():
+        locked, _ = add_endpoint(committed_partner, receiver)
+        receiver.reply = lambda _: Reply(wait=lambda: go_on.wait(WAIT_SECONDS))
+        UserFactory.create(partner=committed_partner, status=Status.ACTIVE)
+        wait_until(lambda: receiver.open == 1)
+        session.execute("SELECT FROM events_webhookendpoint WHERE id = %s FOR NO KEY UPDATE", [locked.pk])
+        go_on.set()
+        wait_until(lambda: "webhook attempt" in caplog.text)
+
+        partner = PartnerFactory.create()
+        add_endpoint(partner, other)
+        UserFactory.create_batch(2, partner=partner, status=Status.ACTIVE)
+        wait_until(delivered(partner, 2))
+        assert locked.deliveries.get().attempt_count == 0
+        session.rollback()
+        wait_until(delivered(committed_partner, 1))
+    assert len(receiver.requests) == 1
+    assert "database not reached" not in caplog.text
 
 
 def assert_log_is_discreet(text: str) -> None:

@@ -83,8 +83,7 @@ def purge(table: str, time: str, age: timedelta, more: str, lock: str, batch_siz
     total: int = 0
     oldest: object = "-infinity"
     while True:
-        deleted, latest = statements.fetch_one(statement, (oldest, age, batch_size)) or (0, None)
+        deleted, oldest = statements.fetch_one(statement, (oldest, age, batch_size)) or (0, None)
         total += deleted
         if deleted < batch_size:
             return total
-        oldest = latest

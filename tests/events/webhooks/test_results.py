@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from django.utils import timezone
 
@@ -10,7 +11,8 @@ from events.models import DisabledReason, Event, WebhookDelivery, WebhookEndpoin
 from events.webhooks import deliveries, endpoints
 from events.webhooks.results import delay_after, parse_retry_after, record
 from partners.models import Partner
-from tests.factories import WebhookDeliveryFactory
+from tests.conftest import database_url
+from tests.factories import WebhookDeliveryFactory, WebhookEndpointFactory
 from tests.slow.test_webhook_queue import expire, lease_one, make, outcome
 from tests.support.database import undone
 
@@ -71,7 +73,7 @@ def test_retry_after_in_both_forms(value: str, seconds: int | None) -> None:
 def test_a_success_ends_the_delivery(partner: Partner, endpoint: WebhookEndpoint) -> None:
     make(partner)
     at = timezone.now()
-    assert record((lease_one(), outcome(200, at=at)))
+    record((lease_one(), outcome(200, at=at)))
     delivery = endpoint.deliveries.get()
     assert (delivery.state, delivery.attempt_count, delivery.next_attempt_at) == ("delivered", 1, None)
     assert delivery.ended_at is not None
@@ -174,14 +176,32 @@ def test_a_late_result_does_not_touch_another_s_lease(partner: Partner, endpoint
     expire()
     present = lease_one()
 
-    assert not record((late, outcome(410)))
+    record((late, outcome(410)))
     delivery = endpoint.deliveries.get()
     assert (delivery.state, delivery.attempts, delivery.leased_until) == ("pending", [], present.leased_until)
     endpoint.refresh_from_db()
     assert endpoint.is_active
-    assert record((present, outcome()))
-    assert not record((present, outcome(500)))
+    record((present, outcome()))
+    record((present, outcome(500)))
     assert endpoint.deliveries.get().state == "delivered"
+
+
+def test_the_result_of_a_locked_endpoint_waits_under_a_renewed_lease(
+    committed_partner: Partner, no_other_endpoint: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked, other = WebhookEndpointFactory.create_batch(2, partner=committed_partner)
+    make(committed_partner)
+    with monkeypatch.context() as patched:
+        patched.setattr(deliveries, "LEASE", timedelta())
+        leases = deliveries.lease(limit=10)
+    with psycopg.connect(database_url("default")) as session:
+        session.execute("SELECT FROM events_webhookendpoint WHERE id = %s FOR NO KEY UPDATE", [locked.pk])
+        left = record(*((one, outcome()) for one in leases), skip_locked=True)
+        assert other.deliveries.get().state == "delivered"
+        assert deliveries.lease(limit=10) == []
+    assert record(*left, skip_locked=True) == []
+    delivery = locked.deliveries.get()
+    assert (delivery.state, delivery.attempt_count) == ("delivered", 1)
 
 
 def test_a_test_is_sent_once_and_says_nothing_of_the_endpoint(endpoint: WebhookEndpoint) -> None:
