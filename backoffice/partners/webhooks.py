@@ -176,6 +176,7 @@ class WebhookEndpointAdmin(ReadOnlyAdmin):
         button=_("Retry"),
         note=_("Deliveries that failed, and those that wait for their next attempt, are attempted now."),
         is_possible=lambda endpoint: endpoint.is_active,
+        is_atomic=False,
     )
     def retry(self, act: Act) -> Any:
         return _("Deliveries that are attempted now: %(count)d.") % {"count": deliveries.retry(endpoint=act.row)}

@@ -34,6 +34,7 @@ MAX_AT_ONCE = 2
 LEASE = timedelta(seconds=30)
 # Due deliveries of an endpoint that are looked at: some 10 µs each.
 MAX_DUE = 10_000
+RETRIED_AT_ONCE = 10_000
 
 # The commit is not flushed: after a crash of the database the delivery is in its former state, and is leased or
 # recorded again.
@@ -157,25 +158,29 @@ def create_test(*, endpoint: WebhookEndpoint) -> WebhookDelivery:
 def retry(*, endpoint: WebhookEndpoint, since: datetime | None = None, delivery: WebhookDelivery | None = None) -> int:
     """Have deliveries attempted now that failed, or wait for their next attempt; return their number.
 
-    since: only those created since then. delivery: only this one. One that failed gets one more attempt.
+    since: only those created since then. delivery: only this one. One that failed gets one more attempt. Of many, each
+    RETRIED_AT_ONCE are a transaction, for whose end the endpoint's results wait.
     Raises RefusedError for an endpoint that is disabled: what is due then is skipped when it is enabled.
     """
-    with transaction.atomic():
-        if not all(locked.is_active for locked in lock([endpoint.pk])):
-            raise RefusedError(_("The webhook is disabled."))
-        not_leased = Q(leased_until=None) | Q(leased_until__lte=Now())
-        chosen = WebhookDelivery.objects.filter(not_leased, endpoint=endpoint.pk, event__isnull=False)
-        if since is not None:
-            chosen = chosen.filter(created_at__gte=since)
-        if delivery is not None:
-            chosen = chosen.filter(pk=delivery.pk)
-        waiting = Q(state=DeliveryState.PENDING, next_attempt_at__gt=Now())
-        count = chosen.filter(waiting | Q(state=DeliveryState.FAILED)).update(
-            state=DeliveryState.PENDING, next_attempt_at=Now(), ended_at=None
-        )
-        if count:
-            audit.record(RETRIED, object=str(endpoint.pk), detail={"deliveries": count})
-        return count
+    found = WebhookDelivery.objects.filter(endpoint=endpoint.pk)
+    if delivery is not None:
+        found = found.filter(pk=delivery.pk)
+    waits = Q(state=DeliveryState.PENDING, next_attempt_at__gt=Now()) | Q(state=DeliveryState.FAILED)
+    not_leased = Q(leased_until=None) | Q(leased_until__lte=Now())
+    chosen = found.filter(waits, not_leased, event__isnull=False)
+    if since is not None:
+        chosen = chosen.filter(created_at__gte=since)
+    total, ids = 0, [0]
+    while ids:
+        with transaction.atomic():
+            if not all(locked.is_active for locked in lock([endpoint.pk])):
+                raise RefusedError(_("The webhook is disabled."))
+            ids = list(found.filter(pk__gt=ids[-1]).order_by("pk").values_list("pk", flat=True)[:RETRIED_AT_ONCE])
+            count = chosen.filter(pk__in=ids).update(state=DeliveryState.PENDING, next_attempt_at=Now(), ended_at=None)
+            if count:
+                audit.record(RETRIED, object=str(endpoint.pk), detail={"deliveries": count})
+        total += count
+    return total
 
 
 def lock(endpoints: Iterable[UUID], *, skip_locked: bool = False) -> list[WebhookEndpoint]:

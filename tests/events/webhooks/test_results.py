@@ -7,6 +7,7 @@ import psycopg
 import pytest
 from django.utils import timezone
 
+from core.models import AuditEntry
 from events.models import DisabledReason, Event, WebhookDelivery, WebhookEndpoint
 from events.webhooks import deliveries, endpoints
 from events.webhooks.results import delay_after, parse_retry_after, record
@@ -218,6 +219,17 @@ def test_a_test_is_sent_once_and_says_nothing_of_the_endpoint(endpoint: WebhookE
 # What staff ask for
 
 ATTEMPT = {"at": "2026-01-15T10:30:00.000000Z", "milliseconds": 5, "status": 500}
+
+
+def test_many_are_retried_in_batches_that_others_wait_for(
+    endpoint: WebhookEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    WebhookDeliveryFactory.create_batch(5, endpoint=endpoint, state="failed")
+    monkeypatch.setattr(deliveries, "RETRIED_AT_ONCE", 2)
+    assert deliveries.retry(endpoint=endpoint) == 5
+    assert not endpoint.deliveries.filter(state="failed").exists()
+    entries = AuditEntry.objects.filter(action="webhook.retried", object=str(endpoint.pk)).order_by("id")
+    assert [one.detail["deliveries"] for one in entries] == [2, 2, 1]
 
 
 def test_retried_are_those_that_failed_or_wait(endpoint: WebhookEndpoint) -> None:
