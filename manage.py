@@ -17,6 +17,9 @@ def main() -> None:
     """Run the command; whatever ends it is one line on standard error and exit status 1, Django's commands included."""
     if sys.stdout is None:
         sys.exit("Standard output is closed.")
+    if sys.stderr is None:
+        # What is written there must not fail, nor go into a file that got its number.
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - open until the process ends
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A character that the terminal's encoding lacks must not fail a command that has done its work.

@@ -210,6 +210,24 @@ def test_a_dry_run_reports_what_an_import_will_report_and_writes_nothing(
     assert (tmp_path / "dry").read_bytes() == (tmp_path / "rejects").read_bytes()
 
 
+def test_a_broken_standard_error_costs_no_rejected_line(
+    tmp_path: Path, line: Line, committed_partner: Partner, forked: Forks
+) -> None:
+    bad = import_conversions.Command.batch_lines + 1
+    file = write(tmp_path / "f", *[line(1, rate="0")] * bad)
+    reading, pipe = os.pipe()
+    os.close(reading)
+    with open(pipe, "wb") as broken, Path("/dev/full").open("wb") as full:  # noqa: PTH123 - a descriptor
+        for name, stream in (("pipe", broken), ("full", full)):
+            process = manage("import_conversions", str(file), "--rejects", str(tmp_path / name), stderr=stream.fileno())
+            output, _ = process.communicate()
+            assert (process.returncode, output.decode()) == (1, f"0 imported, 0 unchanged, {bad} rejected.\n"), name
+            assert (tmp_path / name).read_bytes().count(management.REASON) == bad, name
+    closed = forked.run("import_conversions", str(file), "--rejects", str(tmp_path / "closed"), closed=[2])
+    assert closed == (1, f"0 imported, 0 unchanged, {bad} rejected.\n", "")
+    assert (tmp_path / "closed").read_bytes() == (tmp_path / "pipe").read_bytes()
+
+
 def test_a_dry_run_rolls_each_batch_back(
     tmp_path: Path, line: Line, committed_partner: Partner, monkeypatch: pytest.MonkeyPatch
 ) -> None:

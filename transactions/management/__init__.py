@@ -76,8 +76,7 @@ class LinesCommand(ServiceCommand):
                 tqdm(total=size, unit="B", unit_scale=True, unit_divisor=1024, file=sys.stderr, disable=None)
             )
             self._store_all(source, Path(file).name)
-        text = f"{self._counted()}."
-        said = f"Dry run, nothing was written: {text}" if self.is_dry_run else text
+        said = f"{'Dry run, nothing was written: ' if self.is_dry_run else ''}{self._counted()}."
         return Outcome(self.counts, said, status=1 if self.counts["rejected"] else 0)
 
     def _counted(self) -> str:
@@ -132,13 +131,19 @@ class LinesCommand(ServiceCommand):
         self.counts["unchanged"] += len(batch) - done - len(reasons)
         self.counts["rejected"] += len(reasons)
         for number, reason in sorted(reasons.items()):
-            self.progress.clear()
-            self.stderr.write(f"line {number}: {reason}")
             if self.rejects:
                 try:
                     self.rejects.write(REASON + f"{number}: {reason}\n".encode() + batch[number] + b"\n")
                 except OSError as error:
                     raise CommandError(f"The rejects cannot be written: {error.strerror}.") from error
+            self.progress.clear()
+            try:
+                self.stderr.write(f"line {number}: {reason}")
+            except OSError:
+                if not self.rejects:
+                    raise
+                # What is left in the buffer would fail again.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
         self.progress.set_postfix_str(f"line {self.line:,}")
 
     def _store_through_restarts(self, records: Mapping[int, Any]) -> tuple[int, Mapping[int, str]]:
