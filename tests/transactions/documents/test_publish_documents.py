@@ -104,6 +104,7 @@ REJECTED: list[tuple[dict[str, Any], str]] = [
     ({"file": "/etc/hostname"}, "file: Must be below the folder of the manifest."),
     ({"file": "slips/link.pdf"}, "file: Must be below the folder of the manifest."),
     ({"file": "slips"}, "file: Not found."),
+    ({"file": "slips/itself.pdf"}, "file: Not found."),
     ({"content": b"GIF89a"}, "The file is not a PDF, as its name or content type says."),
     ({"content": b""}, "The file is empty."),
     ({"type": "invoice"}, "type: Must be one of: accountStatement, tradeConfirmation, taxSlip, agreement."),
@@ -119,6 +120,7 @@ def test_rejected_lines_say_why_and_can_be_corrected(line: Make, manifest: Write
     wrong = [line(number, **fields) for number, (fields, _reason) in enumerate(REJECTED, 1)]
     (tmp_path.parent / "outside.pdf").write_bytes(PDF)
     (tmp_path / "slips" / "link.pdf").symlink_to(tmp_path.parent / "outside.pdf")
+    (tmp_path / "slips" / "itself.pdf").symlink_to("itself.pdf")
     rejects = tmp_path / "rejects.ndjson"
     end = run("publish_documents", manifest(*wrong, line(99)), "--rejects", str(rejects))
     assert end.status == 1

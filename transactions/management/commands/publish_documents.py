@@ -1,4 +1,5 @@
 import hashlib
+import os
 import unicodedata
 from collections.abc import Mapping
 from functools import partial
@@ -35,7 +36,7 @@ class Command(LinesCommand):
     done = "published"
 
     def perform(self, *, file: str, **options: Any) -> Outcome:
-        self.folder = Path(file).parent.resolve()
+        self.folder = Path(os.path.realpath(Path(file).parent))
         return super().perform(file=file, **options)
 
     def parse(self, line: bytes) -> dict[str, Any]:
@@ -78,7 +79,8 @@ def _publish(folder: Path, record: Mapping[str, Any]) -> bool:
 def _read(folder: Path, name: str) -> bytes:
     # The same name may be written in two ways: é as one character, or as e with an accent, as macOS stores it.
     for form in (name, unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name)):
-        path = (folder / form).resolve()
+        # Path.resolve raises RuntimeError for a link to itself, before Python 3.13.
+        path = Path(os.path.realpath(folder / form))
         # A manifest made elsewhere must not publish any other file of this machine.
         if not path.is_relative_to(folder):
             raise LineError("file: Must be below the folder of the manifest.")
