@@ -136,11 +136,15 @@ def test_invalid_arguments_are_a_usage_error(arguments: tuple[str, ...]) -> None
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("--base-url", "localhost:8000"), ("--base-url", "http://host:port"), ("--api-key", "two\nlines")],
+    [
+        *(("--base-url", url) for url in ("localhost:8000", "http://host:port", "http://h:70000", "https://[:::::]")),
+        *(("--base-url", url) for url in ("http://a..b", "http://127.0.0.1:1/é")),
+        ("--api-key", "two\nlines"),
+    ],
 )
 def test_a_bad_setting_is_one_line(credentials: tuple[str, ...], name: str, value: str) -> None:
     said = refusal("call", "GET", "/v1/ping", *credentials, name, value)
-    assert ("PSI_" + name[2:].upper().replace("-", "_")) in said
+    assert {"--base-url": "--base-url is no URL", "--api-key": "PSI_API_KEY"}[name] in said
 
 
 class Rude(socketserver.BaseRequestHandler):

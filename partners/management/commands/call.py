@@ -17,6 +17,7 @@ from core.management.base import Outcome, ServiceCommand
 from partners.authentication.signatures import NotUtf8Error, canonical_request, sign
 
 API_KEY, SECRET = "PSI_API_KEY", "PSI_SECRET"
+_NO_URL = "--base-url is no URL such as https://partners.example"
 
 # What a request target must percent-encode (RFC 3986), a lone % included.
 _TO_ENCODE = re.compile(rb"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]")
@@ -74,7 +75,7 @@ class Command(ServiceCommand):
         # The path of the base URL is sent, not signed.
         base_url, body, method = base_url or default_base_url(), data.encode(), given["method"].upper()
         if not re.fullmatch(r"https?://([\w.-]+|\[[\da-fA-F:.]+\])(:\d{1,5})?(/[^?#\s]*)?", base_url, re.ASCII):
-            raise CommandError("PSI_BASE_URL is no URL such as https://partners.example")
+            raise CommandError(_NO_URL)
         api_key, secret = _credential(API_KEY, given["api_key"]), _credential(SECRET, given["secret"])
         timestamp, (signed, _, query) = datetime.now(UTC).isoformat(), path.partition("?")
         canonical = canonical_request(
@@ -87,15 +88,17 @@ class Command(ServiceCommand):
             **({"Idempotency-Key": idempotency_key} if idempotency_key else {}),
             **({"Content-Type": "application/json"} if method in {"POST", "PATCH"} else {}),
         }
-        url = urlsplit(base_url)
-        connect = HTTPSConnection if url.scheme == "https" else HTTPConnection
         try:
+            url = urlsplit(base_url)
+            connect = HTTPSConnection if url.scheme == "https" else HTTPConnection
             with closing(connect(url.hostname or "", url.port, timeout=30)) as connection:
                 connection.request(method, url.path.rstrip("/") + path, body or None, headers)
                 response = connection.getresponse()
                 return _outcome(response, response.read())
         except (OSError, HTTPException) as error:
             raise CommandError(f"{base_url}: no response: {error or type(error).__name__}") from error
+        except ValueError as error:
+            raise CommandError(_NO_URL) from error
 
 
 def _credential(name: str, given: str | None) -> str:
