@@ -200,7 +200,7 @@ def test_an_external_id_with_a_backslash_is_found(tmp_path: Path, line: Line, co
 def test_rejected_lines_are_written_unchanged_below_their_reasons(tmp_path: Path, line: Line) -> None:
     rejects = tmp_path / "rejects"
     stranger, zero = line(2, externalId="stranger"), line(3, rate="0")
-    Result(write(tmp_path / "f", line(1), stranger, zero, b"garbage"), "--rejects", str(rejects))
+    Result(write(tmp_path / "f", line(1), stranger, zero, b"garbage", b"x" * 100_000), "--rejects", str(rejects))
     assert rejects.read_text().splitlines() == [
         f"# Rejected, line 2: {imports.UNKNOWN_USER}",
         json.dumps(stranger),
@@ -208,6 +208,8 @@ def test_rejected_lines_are_written_unchanged_below_their_reasons(tmp_path: Path
         json.dumps(zero),
         "# Rejected, line 4: not a JSON object in UTF-8",
         "garbage",
+        "# Rejected, line 5: longer than 65536 bytes, only its beginning was read",
+        "x" * 65_539,
     ]
 
 
