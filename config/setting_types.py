@@ -5,7 +5,7 @@ import json
 import re
 import ssl
 import zoneinfo
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -30,17 +30,13 @@ _IPV6 = r"\[[0-9A-Fa-f:.]+\]"
 _ISSUER_LENGTH = 150
 _SECRET_LENGTH = 32
 _ED25519_BYTES = 32
-_SET_ED25519 = "set it to an Ed25519 private key without a password, as PEM or base64."
 _DIFFERENT_CHARACTERS = 10
-# libpq's parameters that do not change the service's time limits and sessions, and their values; None: any text.
-_DATABASE_PARAMETERS: dict[str, frozenset[str] | None] = {
-    "channel_binding": frozenset({"disable", "prefer", "require"}),
-    "sslcert": None,
-    "sslcrl": None,
-    "sslkey": None,
-    "sslmode": frozenset({"disable", "allow", "prefer", "require", "verify-ca", "verify-full"}),
-    "sslrootcert": None,
-    "target_session_attrs": frozenset({"any", "read-write", "primary"}),
+# libpq's parameters that do not change the service's time limits and sessions.
+_DATABASE_PARAMETERS = {
+    "channel_binding": re.compile("disable|prefer|require"),
+    "sslmode": re.compile("disable|allow|prefer|require|verify-ca|verify-full"),
+    **dict.fromkeys(("sslcert", "sslcrl", "sslkey", "sslrootcert"), re.compile(".*", re.DOTALL)),
+    "target_session_attrs": re.compile("any|read-write|primary"),
 }
 _SET_DATABASE = (
     "set it to the URL of a PostgreSQL database: postgresql://user@host/name, with the password percent-encoded, or of"
@@ -185,18 +181,16 @@ def ed25519_private_key(value: str) -> Ed25519PrivateKey | None:
     r"""Return a key from PEM (also with `\n` for line feeds), or base64 of DER or its 32 bytes; None for no text."""
     if not value:
         return None
-    try:
+    with suppress(ValueError, TypeError, UnsupportedAlgorithm):
         if value.lstrip().startswith("-----BEGIN"):
             key = load_pem_private_key(value.replace("\\n", "\n").encode(), password=None)
         else:
             content = base64.b64decode(value, validate=True)
             is_raw = len(content) == _ED25519_BYTES
             key = Ed25519PrivateKey.from_private_bytes(content) if is_raw else load_der_private_key(content, None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):
-        raise ValueError(_SET_ED25519) from None
-    if not isinstance(key, Ed25519PrivateKey):
-        raise ValueError(_SET_ED25519)  # noqa: TRY004 - Env names the variable
-    return key
+        if isinstance(key, Ed25519PrivateKey):
+            return key
+    raise ValueError("set it to an Ed25519 private key without a password, as PEM or base64.")
 
 
 # An address of IPv6, or a host name, which one of IPv4 looks like.
@@ -209,15 +203,16 @@ def redis_url(value: str) -> str:
     """Return the URL of a Redis."""
     import redis  # noqa: PLC0415 - most processes need none
 
-    try:
+    with suppress(ValueError, TypeError, AttributeError, redis.RedisError):
         # Connects nowhere.
         redis.ConnectionPool.from_url(value).make_connection()
-        is_valid = urlsplit(value).port != 0 and not re.search(r"\s", value)
-    except (ValueError, TypeError, AttributeError, redis.RedisError):
-        is_valid = False
-    if not is_valid:
-        raise ValueError("set it to redis://host:6379/0 (rediss:// for TLS, or unix://), percent-encoded.")
-    return value
+        if urlsplit(value).port != 0 and not re.search(r"\s", value):
+            return value
+    raise ValueError("set it to redis://host:6379/0 (rediss:// for TLS, or unix://), percent-encoded.")
+
+
+def _fit(parameters: Iterable[tuple[str, str]], patterns: Mapping[str, re.Pattern[str]]) -> bool:
+    return all(name in patterns and patterns[name].fullmatch(value) for name, value in parameters)
 
 
 def database(url: str) -> dict[str, Any]:
@@ -227,13 +222,11 @@ def database(url: str) -> dict[str, Any]:
         with suppress(psycopg.ProgrammingError):  # its text can hold a part of the password
             parameters = conninfo_to_dict(url)
     config: dict[str, Any] = {key: parameters.pop(name, "") for key, name in _DATABASE_KEYS.items()}
-    if not config["NAME"] or not re.fullmatch(r"[\d,]*", config["PORT"], re.ASCII) or "@" in config["HOST"]:
+    hosts, ports = config["HOST"], config["PORT"]
+    are_ports = re.fullmatch(r"[\d,]*", ports, re.ASCII) and ports.count(",") in {0, hosts.count(",")}
+    if not config["NAME"] or not are_ports or "@" in hosts or not _fit(parameters.items(), _DATABASE_PARAMETERS):
         raise ValueError(_SET_DATABASE)
-    for name, value in parameters.items():
-        values = _DATABASE_PARAMETERS.get(name, frozenset())
-        if values is not None and value not in values:
-            raise ValueError(_SET_DATABASE)
-    if "," in config["HOST"]:
+    if "," in hosts:
         parameters.setdefault("target_session_attrs", "read-write")
     return config | {"OPTIONS": parameters}
 
@@ -252,11 +245,8 @@ def document_storage(url: str, *, default: Path | None) -> dict[str, Any]:
         return {"BACKEND": "transactions.documents.folder.DocumentFolder", "OPTIONS": options}
     pairs = parse_qsl(parts.query, keep_blank_values=True)
     given = dict(pairs)
-    is_valid = parts.scheme == "s3" and not parts.fragment and len(given) == len(pairs)
-    is_valid = is_valid and _BUCKET.fullmatch(parts.netloc) is not None and _PREFIX.fullmatch(parts.path) is not None
-    if not is_valid or not all(
-        name in _BUCKET_PARAMETERS and _BUCKET_PARAMETERS[name].fullmatch(value) for name, value in pairs
-    ):
+    is_bucket = parts.scheme == "s3" and _BUCKET.fullmatch(parts.netloc) and _PREFIX.fullmatch(parts.path)
+    if not is_bucket or parts.fragment or len(given) < len(pairs) or not _fit(pairs, _BUCKET_PARAMETERS):
         raise ValueError(_SET_STORAGE)
     bucket: dict[str, Any] = {"bucket_name": parts.netloc, "location": parts.path.strip("/")}
     bucket |= {"region_name": given.get("region"), "endpoint_url": given.get("endpoint")}

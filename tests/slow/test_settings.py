@@ -186,6 +186,7 @@ CASES: list[tuple[str, str, str, dict[str, str]]] = [
         ("DATABASE_URL", "postgresql://a@[::1/db", "PostgreSQL"),
         ("DATABASE_URL", "postgresql://a@one:5432,two:hidden-value/db", "host1:5432,host2:5432"),
         ("DATABASE_URL", "postgresql://a@one,two/db?target_session_attrs=hidden-value", "target_session_attrs"),
+        ("DATABASE_URL", "postgresql://a:hidden-value@/db?host=a,b,c&port=1,2", "host1:5432,host2:5432"),
         ("DATABASE_URL", "postgresql://a@b/db?hidden-value=1", "may be libpq's host"),
         ("DATABASE_URL", "postgresql://a@b/db?pool=true", "may be libpq's host"),
         ("DATABASE_URL", "postgresql://a@b/db?sslmode=bogus", "may be libpq's host"),
