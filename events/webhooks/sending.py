@@ -40,7 +40,6 @@ TIMEOUT_SECONDS = 15.0
 _NEXT_ADDRESS_SECONDS = 0.25
 # How long the other side may take to close TLS, after the attempt.
 _CLOSING_SECONDS = 1.0
-_RETRY_AFTER_STATUSES = (429, 503)
 # The status line and headers, interim responses (1xx) included, have at most so many bytes.
 MAX_HEAD_BYTES = 64 * 1024
 # How much of the body is read; none of it is kept.
@@ -143,7 +142,7 @@ class Sender:
                     await _skip_body(reader, status, head)
         finally:
             writer.close()
-        after = _header(head, b"Retry-After") if status in _RETRY_AFTER_STATUSES else ""
+        after = _header(head, b"Retry-After") if status in {429, 503} else ""
         return {"status": status, "retry_after": parse_retry_after(after, now=datetime.now(UTC))}
 
     async def _connect(self, target: addresses.Target) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

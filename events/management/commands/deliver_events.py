@@ -1,7 +1,7 @@
 import signal
 
 import structlog
-from django.db import DatabaseError, InterfaceError, connections
+from django.db import connections
 
 from core.management.base import Outcome, ServiceCommand, ending_signals
 from events.monitoring import APPLICATION_NAME
@@ -23,8 +23,6 @@ class Command(ServiceCommand):
             signal.signal(number, lambda *_: deliverer.stop())
         try:
             deliverer.run()
-        except (DatabaseError, InterfaceError):
-            raise
         except Exception:
             # For the journal; systemd starts it again.
             log.critical("uncaught exception", exc_info=True)

@@ -18,17 +18,14 @@ class Command(ServiceCommand):
     )
 
     def perform(self, *, partner: Partner, rate_limit: str | None, enabled: bool | None) -> Outcome:
-        if rate_limit is None and enabled is None:
-            raise CommandError("Nothing to change: give --rate-limit, --disable or --enable.")
         if rate_limit == "":  # probably a shell's unset variable
             raise CommandError(f"--rate-limit is empty: give a rate such as 600/minute, or {DEFAULT}.")
-        changed = []
-        if rate_limit is not None:
-            partner.rate_limit = "" if rate_limit == DEFAULT else rate_limit
-            changed.append("rate_limit")
-        if enabled is not None:
-            partner.enabled = enabled
-            changed.append("enabled")
+        given = {"rate_limit": "" if rate_limit == DEFAULT else rate_limit, "enabled": enabled}
+        changed = {name: value for name, value in given.items() if value is not None}
+        if not changed:
+            raise CommandError("Nothing to change: give --rate-limit, --disable or --enable.")
+        for name, value in changed.items():
+            setattr(partner, name, value)
         partner.clean_fields()
         with transaction.atomic():
             partner.save(update_fields=changed)
