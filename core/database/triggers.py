@@ -62,22 +62,9 @@ class PermanentTrigger(pgtrigger.Trigger):
     sql_class = PermanentTriggerSql
 
     def compile(self, model: Any) -> compiler.Trigger:
-        """The trigger for migrations."""
-        return compiler.Trigger(
-            name=self.name,
-            sql=self.sql_class(
-                pgid=self.get_pgid(model),
-                declare=self.render_declare(model),
-                func=self.render_func(model),
-                table=model._meta.db_table,  # noqa: SLF001 - Django's public name for it
-                when=self.when,
-                operation=self.operation,
-                level=self.level,
-                condition=self.render_condition(model),
-                referencing=self.referencing or "",
-                execute=self.render_execute(model),
-            ),
-        )
+        """The trigger for migrations, with the SQL of this class."""
+        values = super().compile(model).sql.kwargs
+        return compiler.Trigger(name=self.name, sql=self.sql_class(**values))
 
 
 class FunctionTrigger(PermanentTrigger):
@@ -222,8 +209,6 @@ def recorded(*operations: str, **options: Any) -> list[PermanentTracker]:
 
 class AddTriggers(Operation):
     """Adds triggers of a model (lower case) in half the time of pgtrigger's AddTrigger, which renders it each time."""
-
-    reversible = True
 
     def __init__(self, model_name: str, triggers: Sequence[compiler.Trigger]) -> None:
         self.model_name, self.triggers = model_name, triggers

@@ -22,9 +22,6 @@ _NO_URL = "--base-url is no URL such as https://partners.example"
 # What a request target must percent-encode (RFC 3986), a lone % included.
 _TO_ENCODE = re.compile(rb"%(?![0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~!$&'()*+,;=:@/?%]")
 
-# Addresses to listen on, and the ones to call.
-_CALLABLE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what HOST may hold
-
 
 def encode_target(text: str) -> str:
     """Percent-encode a path with its query where needed. Raises ArgumentTypeError."""
@@ -110,8 +107,8 @@ def _credential(name: str, given: str | None) -> str:
 
 def default_base_url() -> str:
     """The URL of the service with these settings."""
-    host = _CALLABLE.get(settings.HOST, settings.HOST)
-    return f"http://{f'[{host}]' if ':' in host else host}:{settings.PORT}"
+    host = f"[{settings.HOST}]" if ":" in settings.HOST else settings.HOST
+    return f"http://{host}:{settings.PORT}"
 
 
 def _outcome(response: HTTPResponse, body: bytes) -> Outcome:
