@@ -48,9 +48,10 @@ def livez(_request: HttpRequest) -> HttpResponse:
 @require_safe
 def readyz(_request: HttpRequest) -> HttpResponse:
     """Whether requests can be handled, and what prevents it."""
-    result = health.readiness()
-    body = {"status": "ok" if result.is_healthy else "failing", "checks": result.checks, "warnings": result.warnings}
-    return JsonResponse(body, status=200 if result.is_healthy else 503)
+    checks, warnings = health.readiness()
+    is_ready = set(checks.values()) <= {health.OK}
+    body = {"status": "ok" if is_ready else "failing", "checks": checks, "warnings": warnings}
+    return JsonResponse(body, status=200 if is_ready else 503)
 
 
 @require_safe

@@ -40,7 +40,7 @@ def installation_check(function: Callable[[], Found]) -> Callable[[], Found]:
         try:
             found.extend(function())
         except (DatabaseError, InterfaceError, psycopg.Error, RedisError, OSError) as error:
-            ready = health.readiness().checks
+            ready, _warnings = health.readiness()
             # Otherwise that is the cause, and has its own message.
             if all(ready.get(name, health.OK) == health.OK for name in ("database", "redis", "migrations")):
                 what = function.__name__.removeprefix("check_").replace("_", " ")
@@ -62,12 +62,12 @@ _READINESS = {
 @installation_check
 def check_readiness() -> Found:
     """What /readyz says."""
-    ready = health.readiness()
-    for name, problem in ready.checks.items():
+    checks, warnings = health.readiness()
+    for name, problem in checks.items():
         if problem != health.OK:
             id_, hint = _READINESS[name]
             yield Error(f"{name}: {problem}.", hint=hint, id=id_)
-    for name, problem in ready.warnings.items():
+    for name, problem in warnings.items():
         yield Warning(f"{name}: {problem}.", hint=_READINESS[name][1], id="psi.W004")
     if not settings.REDIS_URL:
         text = "REDIS_URL is not set: each process counts a partner's requests by itself."

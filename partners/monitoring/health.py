@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import psycopg
 from cryptography.fernet import InvalidToken
@@ -122,20 +122,11 @@ _undecryptable_secrets = Probe(count_undecryptable_secrets, cache_seconds=SECRET
 _redis = Probe(ping_redis)
 
 
-class Health(NamedTuple):
-    """checks: `ok` or the problem, by name. warnings: problems with which requests can still be handled, by name."""
+def readiness() -> tuple[dict[str, str], dict[str, str]]:
+    """What requests need, within TIMEOUT_SECONDS: database, migrations, API secrets, Redis; each `ok` or the problem.
 
-    checks: dict[str, str]
-    warnings: dict[str, str]
-
-    @property
-    def is_healthy(self) -> bool:
-        """Whether all checks are ok."""
-        return set(self.checks.values()) <= {OK}
-
-
-def readiness() -> Health:
-    """Whether requests can be handled: database, migrations, API secrets, Redis; within TIMEOUT_SECONDS."""
+    And warnings: problems with which requests can still be handled, by name.
+    """
     deadline = time.monotonic() + TIMEOUT_SECONDS
     migrations, secrets = _migrations.start(), _undecryptable_secrets.start()
     redis = _redis.start() if settings.REDIS_URL else None
@@ -153,7 +144,7 @@ def readiness() -> Health:
                 checks["apiKeys"] = "the secret of no key in force can be decrypted"
             elif lost:
                 warnings["apiKeys"] = f"keys in force whose secret cannot be decrypted: {lost}"
-    return Health(checks, warnings)
+    return checks, warnings
 
 
 def named(names: list[str]) -> str:

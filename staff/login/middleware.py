@@ -53,7 +53,7 @@ class StaffLoginMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Handle the request; `process_view` does the work. What is written meanwhile names the person."""
-        with statements.acting(requestId=_request_id(request)):
+        with statements.acting(requestId=request_context.request_id or ""):
             return self.get_response(request)
 
     def process_view(
@@ -67,7 +67,7 @@ class StaffLoginMiddleware:
                 messages.warning(request, _("Your session has ended: nothing was done. Sign in, then try again."))
             return _anonymous(page)
         request_context.staff = username = staff.get_username()
-        statements.act_as(staff=username, requestId=_request_id(request))
+        statements.act_as(staff=username, requestId=request_context.request_id or "")
         if end := _end_of_session(request, staff):
             logout(request)
             messages.warning(request, end)
@@ -96,10 +96,6 @@ def _end_of_session(request: HttpRequest, staff: Staff) -> str:
     records = get_authentication_records(request, staff)
     may_go_on = may_use_password(staff) or any(one.get("method") == "socialaccount" for one in records)
     return _("Your session has ended. Sign in again.") if is_expired or not may_go_on else ""
-
-
-def _request_id(request: HttpRequest) -> str:
-    return str(getattr(request, "request_id", ""))
 
 
 def next_step(request: HttpRequest, staff: Staff) -> str:

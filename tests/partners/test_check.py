@@ -60,9 +60,9 @@ def test_without_the_database_nothing_of_the_installation_is_looked_at() -> None
 
 def test_what_readyz_fails_for_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     ready = {"database": health.OK, "migrations": "not applied: users.0009_new", "apiKeys": "lost"}
-    monkeypatch.setattr(health, "readiness", lambda: health.Health(ready, {}))
+    monkeypatch.setattr(health, "readiness", lambda: (ready, {}))
     assert (found()["psi.E003"], found()["psi.E004"]) == ("migrations: not applied: users.0009_new.", "apiKeys: lost.")
-    monkeypatch.setattr(health, "readiness", lambda: health.Health({}, {"apiKeys": "some are lost"}))
+    monkeypatch.setattr(health, "readiness", lambda: ({}, {"apiKeys": "some are lost"}))
     assert found()["psi.W004"] == "apiKeys: some are lost."
 
 
@@ -74,7 +74,7 @@ def test_a_database_that_is_away_is_one_error_and_hides_no_other(
 
     monkeypatch.setattr(checks, "_database_time", refuse)
     assert found()["psi.E000"] == "Could not be checked: clock (OperationalError)."
-    monkeypatch.setattr(health, "readiness", lambda: health.Health({"database": "cannot be reached"}, {}))
+    monkeypatch.setattr(health, "readiness", lambda: ({"database": "cannot be reached"}, {}))
     folder.rmdir()
     settings.EVIDENCE_SIGNING_KEY = None
     messages = found()
