@@ -64,7 +64,6 @@ class AuditEntry(models.Model):
             models.Index(fields=("object", "at", "id"), name="audit_of_object"),
             models.Index(fields=("action", "at", "id"), name="audit_of_action"),
             models.Index(EXTERNAL_ID, "at", "id", name="audit_of_external_id"),
-            models.Index(fields=("at",), condition=Q(actor_kind=ActorKind.PARTNER), name="audit_of_partners"),
         )
         triggers = (
             # A name of staff always comes with its kind. The apps of partners and staff define the functions.

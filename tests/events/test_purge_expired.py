@@ -1,5 +1,6 @@
 """`manage.py purge_expired`: expired rows are removed, others stay."""
 
+import re
 import uuid
 from datetime import timedelta
 from typing import Any
@@ -11,6 +12,7 @@ from django.utils import timezone
 
 from core.database import serving_role
 from core.models import AuditEntry
+from events.management.commands import purge_expired
 from events.management.commands.purge_expired import EVENTS_KEPT
 from events.models import Event, EventFeed, OutboxEntry, WebhookDelivery, WebhookEndpoint
 from events.webhooks import endpoints
@@ -20,6 +22,7 @@ from tests import factories
 from tests.support.client import PartnerClient
 from tests.support.commands import outcome, printed, run
 from tests.support.events import add_events, make_older, place_events
+from tests.support.plans import planning_without
 from users.models import Status
 
 LONG_AGO = timedelta(days=30)
@@ -172,6 +175,17 @@ def test_what_sandbox_partners_did_by_themselves_is_kept_90_days(committed_partn
     assert outcome("purge_expired")["auditEntries"] == 1
     found = AuditEntry.objects.filter(actor__in=(slug, live), object="psi_test_key_12345678")
     assert sorted(found.values_list("pk", flat=True)) == kept[1:]
+
+
+def test_old_entries_of_live_partners_are_not_read(db: None) -> None:
+    table, time, _age, rows, lock = purge_expired._EXPIRED["auditEntries"]
+    statement = purge_expired._DELETE.format(table=table, time=time, rows=rows, lock=lock)
+    with planning_without("seqscan", "bitmapscan") as cursor:
+        cursor.execute(f"EXPLAIN {statement}", ["-infinity", "90 days", 1000])
+        plan = "\n".join(row[0] for row in cursor)
+    [found] = re.findall("Scan using audit_.*", plan)
+    assert "audit_of_actor" in found
+    assert "Index Cond: (((actor)::text = (partners_partner.slug)::text) AND (at <" in plan
 
 
 # Events go after 30 days, from the beginning of their feed: contract, section 10

@@ -19,7 +19,7 @@ _DELETE = """
     WITH deleted AS (
         DELETE FROM {table}
          WHERE ctid = ANY(ARRAY(
-               SELECT ctid FROM {table} WHERE {time} >= %s::timestamptz AND {time} < now() - %s::interval {more}
+               SELECT ctid FROM {rows} WHERE {time} >= %s::timestamptz AND {time} < now() - %s::interval
                 ORDER BY {time} LIMIT %s {lock}))
      RETURNING {time} AS time)
     SELECT count(*), max(time) FROM deleted
@@ -27,13 +27,20 @@ _DELETE = """
 # A row that is locked by a request is being renewed.
 SKIP_LOCKED = "FOR UPDATE SKIP LOCKED"
 
-_BY_SANDBOX = """
-    AND actor_kind = 'partner' AND actor IN (SELECT slug FROM partners_partner WHERE mode = 'sandbox')
+# By OFFSET a range of an index for each: entries of live partners stay for good, and are not to be read.
+_BY_SANDBOX = f"""
+    (SELECT entry.* FROM partners_partner CROSS JOIN LATERAL (
+            SELECT ctid, at FROM core_auditentry
+             WHERE actor = slug AND actor_kind = 'partner' AND at < now() - interval '{SANDBOX_DAYS} days'
+            OFFSET 0) AS entry
+      WHERE mode = 'sandbox') AS of_sandbox
 """
-_OF_SANDBOX_OR_OLD = (
-    f"AND (starts_with(prefix, '{KEY_PREFIXES[Mode.SANDBOX]}') OR {KEY_ENDED_AT} < now() - interval '{KEY_DAYS} days')"
-)
-# By the name in `--json`: table, time, age, a further condition, and the lock.
+_OF_SANDBOX_OR_OLD = f"""
+    (SELECT ctid, * FROM partners_apikey
+      WHERE starts_with(prefix, '{KEY_PREFIXES[Mode.SANDBOX]}') OR {KEY_ENDED_AT} < now() - interval '{KEY_DAYS} days')
+         AS of_sandbox_or_old
+"""
+# By the name in `--json`: table, time, age, which rows, where not all, and the lock.
 _EXPIRED = {
     "idempotencyRecords": ("partners_idempotencyrecord", "completed_at", idempotency.WINDOW, "", SKIP_LOCKED),
     # The serving role may not update these rows, and therefore not lock them.
@@ -77,9 +84,9 @@ class Command(ServiceCommand):
         return Outcome(purged, text.format(**purged))
 
 
-def purge(table: str, time: str, age: timedelta, more: str, lock: str, batch_size: int) -> int:
+def purge(table: str, time: str, age: timedelta, rows: str, lock: str, batch_size: int) -> int:
     """Remove the rows of a table whose time is older than `age`, each batch in a transaction; return their number."""
-    statement = _DELETE.format(table=table, time=time, more=more, lock=lock)
+    statement = _DELETE.format(table=table, time=time, rows=rows or table, lock=lock)
     total: int = 0
     oldest: object = "-infinity"
     while True:
