@@ -28,7 +28,7 @@ from partners.api import idempotency
 from partners.api.errors import ApiError, MethodNotAllowedError, NotFoundError, invalid_parameter
 from partners.api.idempotency import KeyClaim, KeyUse
 from partners.api.lists import LimitPagination
-from partners.api.request import JsonParser, PartnerRequest
+from partners.api.request import PartnerRequest
 from partners.api.response import JsonResponse, encode
 from partners.api.throttling import PartnerRateThrottle
 from partners.authentication.signature_authentication import SignatureAuthentication
@@ -48,7 +48,6 @@ class PartnerAPIView(APIView):
 
     authentication_classes = (SignatureAuthentication,)
     throttle_classes = (PartnerRateThrottle,)
-    parser_classes = (JsonParser,)
     # Views that read `paginator` declare it.
     pagination_class: ClassVar[type[LimitPagination]]
     # Of the body; views that call `validated` declare it.
@@ -111,7 +110,7 @@ class PartnerAPIView(APIView):
         """Refuse a body of another media type, and a key where none is allowed. Raises ApiError."""
         if self.request.method not in METHODS_WITH_BODY:
             return
-        _ = self.request.parser
+        self.request.require_json()
         if self.idempotency_key_use is KeyUse.REFUSED and self.request.header("HTTP_IDEMPOTENCY_KEY") is not None:
             raise invalid_parameter(idempotency.HEADER, idempotency.NOT_STORED, "notAllowed")
 
@@ -136,7 +135,7 @@ class PartnerAPIView(APIView):
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> PartnerRequest:
         """DRF's request as a PartnerRequest."""
-        api_request = PartnerRequest(request, self.get_parsers(), self.get_authenticators())
+        api_request = PartnerRequest(request, authenticators=self.get_authenticators())
         # DRF's contains the request: a cycle that each request would leave to the garbage collector.
         api_request.parser_context = {}
         return api_request

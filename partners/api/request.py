@@ -2,12 +2,10 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from io import BytesIO
-from typing import IO, Any, NoReturn, cast
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from django.utils.functional import cached_property
-from rest_framework.parsers import BaseParser
 
 from partners.api.errors import BadRequestError
 from partners.authentication.signature_authentication import SignedRequest
@@ -54,18 +52,6 @@ def parse_object(body: bytes) -> JsonObject:
     return value
 
 
-class JsonParser(BaseParser):
-    """The parser of every body."""
-
-    media_type = "application/json"
-
-    def parse(
-        self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
-    ) -> JsonObject:
-        """Raises BadRequestError."""
-        return parse_object(stream.read())
-
-
 class PartnerRequest(SignedRequest):
     """A request under /v1. SignatureAuthentication sets `user` to the Caller, and `auth` to the Signature."""
 
@@ -85,25 +71,19 @@ class PartnerRequest(SignedRequest):
         if len(body) < length and not is_chunked:
             raise BadRequestError("The body is shorter than Content-Length.")
 
-    @cached_property
-    def parser(self) -> BaseParser:
-        """The parser of the body's media type, in UTF-8 and not encoded. Raises BadRequestError."""
+    def require_json(self) -> None:
+        """Raises BadRequestError unless the body's media type is JSON in UTF-8, not encoded."""
         # Parameters are not decoded: Django's parser would use any codec that the caller names.
         media_type, *parameters = self.content_type.lower().split(";")
         pairs = [(name.strip(), value.strip().strip('"')) for name, _, value in (p.partition("=") for p in parameters)]
-        parsers: Any = self.parsers
-        parser: BaseParser | None = next(
-            (parser for parser in parsers if parser.media_type == media_type.strip()), None
-        )
-        if parser is None or not {value for name, value in pairs if name == "charset"} <= _UTF_8:
+        charsets = {value for name, value in pairs if name == "charset"}
+        if media_type.strip() != "application/json" or not charsets <= _UTF_8:
             raise BadRequestError(MEDIA_TYPE, status=415)
         codings = {coding.strip().lower() for coding in (self.header("HTTP_CONTENT_ENCODING") or "").split(",")}
         if not codings <= {"identity", ""}:
             raise BadRequestError(CONTENT_ENCODING, status=415)
-        return parser
 
     @cached_property
     def data(self) -> JsonObject:
         """The body's JSON object; for DRF an empty body would be an empty object. Raises BadRequestError."""
-        parsed: Any = self.parser.parse(BytesIO(self.body_bytes), self.content_type, self.parser_context)
-        return cast("JsonObject", parsed)
+        return parse_object(self.body_bytes)
