@@ -18,8 +18,10 @@ _DELIVERERS = "SELECT FROM pg_stat_activity WHERE datname = current_database() A
 _FEED_LAG = """
     SELECT greatest(0, extract(epoch FROM now() - created_at))::float8 FROM events_outboxentry ORDER BY id LIMIT 1
 """
+# Without those whose failing entries were removed: `stopped_at` is there until the next event.
 _STOPPED = """
-    SELECT slug, 1 FROM events_eventfeed JOIN partners_partner ON id = partner_id WHERE stopped_at IS NOT NULL
+    SELECT slug, 1 FROM events_eventfeed feed JOIN partners_partner ON id = partner_id
+     WHERE stopped_at IS NOT NULL AND EXISTS (SELECT FROM events_outboxentry WHERE partner_id = feed.partner_id)
 """
 # Those of active endpoints of enabled partners; of each, the index gives its first. Counting costs about a microsecond
 # for each pending delivery.

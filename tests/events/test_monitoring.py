@@ -89,6 +89,9 @@ def test_it_stops_no_other_feed(stopped: Partner, other: Partner) -> None:
     assert Relay().assign_positions() == 1
     assert Event.objects.filter(partner=other).count() == 1
     assert stopped_in_metrics() == {stopped.slug}
+    # Nothing waits once the owner has removed its entries.
+    as_owner("DELETE FROM events_outboxentry WHERE partner_id = %s", stopped.pk)
+    assert stopped_in_metrics() == set()
 
 
 def test_each_attempt_is_logged(stopped: Partner, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
