@@ -13,6 +13,7 @@ import pytest
 from django.core.exceptions import PermissionDenied
 from django.core.management import call_command, get_commands, load_command_class
 from django.db import connection
+from django.db.models import Value
 from django.http import Http404
 from django.test import RequestFactory
 from pytest_django import Settings
@@ -186,7 +187,8 @@ def world(
         world = World(api, partner, tmp_path)
         user = User.objects.get(external_id=world.user)
         # Of nobody in an uncommitted transaction the years can be over.
-        monkeypatch.setattr(retention, "erasable", lambda _due: User.objects.filter(pk=user.pk))
+        found = User.objects.filter(pk=user.pk).annotate(held=Value(value=False), in_erasure=Value(value=False))
+        monkeypatch.setattr(retention, "due_users", lambda **_: found)
         yield world
 
 
