@@ -22,7 +22,7 @@ class Command(ServiceCommand):
 
     def perform(self, *, confirm: int | None) -> Outcome:
         self.owner = serving_role.owner_alias()
-        found = list(retention.approved_users(using=self.owner))
+        found = list(retention.approved_users(using=self.owner).values_list("user_id", "held", "is_due", named=True))
         due, held = [one.user_id for one in found if one.is_due], sum(one.held for one in found)
         counts = {"approved": len(found), "held": held}
         text = f"{len(found)} approved, {held} of them held"
