@@ -26,6 +26,8 @@ from partners.api.request import MAX_BODY_BYTES
 
 log = structlog.get_logger("partners.api.handler")
 
+# It accepts a Connection header, which PEP 3333 leaves to the server and wsgiref refuses.
+GRANIAN = "Granian"
 # RFC 2046, section 5.1.1, quoted or not.
 _BOUNDARY = re.compile(
     r""";\s*boundary=("[\w'()+,\-./:=? ]{1,200}"|[\w'()+,\-./:=?]{1,200})\s*(?:;|\Z)""", re.ASCII | re.IGNORECASE
@@ -117,6 +119,7 @@ class ServiceHandler(WSGIHandler):
     def get_response(self, request: ServiceRequest) -> HttpResponseBase:  # type: ignore[override]
         """As Django's, but end a connection with unread bytes, which would be taken for the next request."""
         response: HttpResponseBase = super().get_response(request)
-        if request.has_body and not request.body_is_read and is_api_path(request.path_info):
+        is_unread = request.has_body and not request.body_is_read and is_api_path(request.path_info)
+        if is_unread and request.environ.get("SERVER_SOFTWARE") == GRANIAN:
             response.headers["Connection"] = "close"
         return response
