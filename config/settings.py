@@ -237,6 +237,8 @@ SOCIALACCOUNT_STORE_TOKENS = False
 MFA_ADAPTER = "staff.login.adapters.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
+# It would accept a password: staff/login/middleware.py requires a second factor.
+MFA_REAUTHENTICATION_REQUIRED = False
 # Staff have no verified mailbox here.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 MFA_RECOVERY_CODES_SHOW_ONCE = True

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from django.db.models.functions import Now
 from django.http import HttpResponse
-from rest_framework.fields import empty
 
+from core import json_rules
 from core.formats import is_uuid
 from core.request_context import request_context
 from events.models import MAX_URL_LENGTH, EventType, WebhookEndpoint
@@ -17,7 +17,7 @@ from partners.api.errors import ConflictError, NotFoundError, UnavailableError, 
 from partners.api.idempotency import NOT_A_UUID, KeyUse
 from partners.api.lists import LimitPagination
 from partners.api.request import PartnerRequest
-from partners.api.serializers import ChoiceField, ItemsField, StrictSerializer, TextField, WholeNumberField
+from partners.api.serializers import ChoiceField, ItemsField, RuleField, StrictSerializer, TextField, WholeNumberField
 from partners.authentication import keys
 from partners.authentication.signature_authentication import AuthenticationFailure, unauthorized
 from partners.models import ApiKey, Partner, SandboxRequest, in_force
@@ -160,17 +160,14 @@ def _request_json(row: SandboxRequest) -> dict[str, object]:
 # Webhooks
 
 
-class UrlField(TextField):
-    """The URL of a webhook, whose host name is resolved."""
-
-    def run_validation(self, data: Any = empty) -> str:
-        return addresses.checked(super().run_validation(data), LOOK_UP_SECONDS)
+def _url(value: Any) -> str:
+    return addresses.checked(json_rules.text(value, shortest=1, longest=MAX_URL_LENGTH), LOOK_UP_SECONDS)
 
 
 class WebhookSettingsSerializer(StrictSerializer[Any]):
     """A webhook to be added."""
 
-    url = UrlField(max_length=MAX_URL_LENGTH)
+    url = RuleField(_url)
     types = ItemsField(child=ChoiceField(EventType), min_length=0, max_length=MAX_TYPES, default=list)
     description = TextField(min_length=0, max_length=MAX_DESCRIPTION_LENGTH, default="")
 

@@ -169,12 +169,7 @@ def append_only(
 
 def stamped(*columns: str) -> PermanentTrigger:
     """The trigger that sets when a row was written, whatever the client says: Django names the columns in an INSERT."""
-    return PermanentTrigger(
-        name="time",
-        when=pgtrigger.Before,
-        operation=pgtrigger.Insert,
-        func=" ".join(f"NEW.{column} := clock_timestamp();" for column in columns) + " RETURN NEW;",
-    )
+    return trigger("time", "before insert", " ".join(f"NEW.{column} := clock_timestamp();" for column in columns))
 
 
 def json_object(values: Mapping[str, str]) -> str:

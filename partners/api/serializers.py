@@ -95,9 +95,6 @@ class RuleField(serializers.Field[Any, Any, Any, Any]):
     def to_internal_value(self, data: Any) -> Any:
         return self.rule(data)
 
-    def to_representation(self, value: Any) -> Any:
-        return value
-
 
 class TextField(RuleField):
     """A text of min_length to max_length code points, stripped of white space."""

@@ -124,10 +124,6 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         """The back office."""
         return reverse("admin:index")
 
-    def is_reauthentication_required(self, **kwargs: Any) -> bool:
-        """False: allauth would accept a password; staff/login/middleware.py requires a second factor."""
-        return False
-
     def get_reauthentication_methods(self, user: AbstractBaseUser | AnonymousUser) -> list[dict[str, Any]]:
         """The person's second factors; never the password."""
         kinds = set(Authenticator.objects.filter(user_id=user.pk).values_list("type", flat=True))

@@ -134,8 +134,6 @@ def _key(keys: list[dict[str, Any]], kid: str | None) -> dict[str, Any]:
 class Provider(OpenIDConnectProvider):  # type: ignore[misc]
     """The company's provider. Its accounts are kept by issuer and `sub`."""
 
-    oauth2_adapter_class = OIDCAdapter
-
     def __init__(self, request: HttpRequest) -> None:
         """Raises Http404 where the settings name none."""
         if not settings.STAFF_OIDC_ISSUER:
