@@ -28,7 +28,9 @@ from tests import factories
 from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.database import undone
 from tests.support.documents import add_document
+from tests.support.erasing import make_due
 from tests.support.events import secrets_in_force
+from tests.support.internal import REASON
 from tests.support.staff import client_as
 from tests.users.deciding import shown_version
 from transactions.documents.publishing import withdraw
@@ -118,8 +120,7 @@ def world(partner: Partner, folder: Path, monkeypatch: pytest.MonkeyPatch) -> It
         set_rule("ciroAffiliate")
         world = make_world(partner)
         for user in (world.held, world.user):
-            # Of nobody in an uncommitted transaction the years can be over.
-            monkeypatch.setattr(retention, "erasable", lambda _due, pk=user.pk: User.objects.filter(pk=pk))
+            make_due(user, monkeypatch)
             if world.erasure is None:
                 by = factories.StaffFactory.create(role="reviewer")
                 world.erasure = retention.propose_erasure(by=by, reason="Due.")
@@ -351,7 +352,7 @@ TABLE: tuple[Page | Action, ...] = (
     Page("Case", at("/admin/cases/{w.user.pk}/"), READERS),
     Page("Case: birth date, address", at("/admin/cases/{w.user.pk}/"), IDENTITY, BIRTH_AND_ADDRESS),
     Page("Case: a proposal", at("/admin/cases/{w.proposal.user_id}/"), IDENTITY, (PROPOSED,)),
-    Page("Case: the note of a decision", at("/admin/cases/{w.changed.pk}/"), IDENTITY, (factories.REASON,)),
+    Page("Case: the note of a decision", at("/admin/cases/{w.changed.pk}/"), IDENTITY, (REASON,)),
     Action(
         "Decide",
         at("/admin/cases/{w.user.pk}/decide/"),
@@ -502,8 +503,8 @@ TABLE: tuple[Page | Action, ...] = (
     Page("Users: by identifiers", at("/admin/users/user/identified/"), READERS),
     Page("Decisions", rows_of("users/statuschange"), READERS),
     Page("Decision", rows_of("users/statuschange", "decision"), READERS),
-    Page("Decisions: the notes", rows_of("users/statuschange"), IDENTITY, (factories.REASON,)),
-    Page("Decision: its note", rows_of("users/statuschange", "decision"), IDENTITY, (factories.REASON,)),
+    Page("Decisions: the notes", rows_of("users/statuschange"), IDENTITY, (REASON,)),
+    Page("Decision: its note", rows_of("users/statuschange", "decision"), IDENTITY, (REASON,)),
     Page("Profile history", rows_of("users/userevent"), IDENTITY),
     Page("Profile history: a line", rows_of("users/userevent", "event"), IDENTITY, BIRTH_AND_ADDRESS),
     Page("Access log", rows_of("users/accessrecord"), OVERSIGHT),

@@ -4,6 +4,8 @@ from datetime import datetime
 from uuid import UUID
 
 import psycopg
+import pytest
+from django.db.models import F, Value
 
 from config.embedded.server import SUPERUSER
 from core.database import serving_role
@@ -39,3 +41,10 @@ def date_back(user_id: UUID, since: datetime) -> None:
     with psycopg.connect(database_url(serving_role.SERVING, SUPERUSER), autocommit=True) as superuser:
         superuser.execute("SET session_replication_role = replica")
         superuser.execute("UPDATE users_user SET status_since = %s WHERE id = %s", (since, user_id))
+
+
+def make_due(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the rules find this user alone due: of nobody in an uncommitted transaction the years can be over."""
+    no = Value(value=False)
+    found = User.objects.filter(pk=user.pk).annotate(due_at=F("status_since"), held=no, in_erasure=no)
+    monkeypatch.setattr(retention, "due_users", lambda **_: found)

@@ -13,7 +13,6 @@ import pytest
 from django.core.exceptions import PermissionDenied
 from django.core.management import call_command, get_commands, load_command_class
 from django.db import connection
-from django.db.models import Value
 from django.http import Http404
 from django.test import RequestFactory
 from pytest_django import Settings
@@ -31,6 +30,7 @@ from tests.support.approval_rules import no_rules_left, set_rule
 from tests.support.client import PartnerClient
 from tests.support.database import undone
 from tests.support.documents import add_document
+from tests.support.erasing import make_due
 from tests.support.staff import called, sent_by
 from users import retention
 from users.decisions import compliance, proposals
@@ -186,9 +186,7 @@ def world(
     with no_rules_left():
         world = World(api, partner, tmp_path)
         user = User.objects.get(external_id=world.user)
-        # Of nobody in an uncommitted transaction the years can be over.
-        found = User.objects.filter(pk=user.pk).annotate(held=Value(value=False), in_erasure=Value(value=False))
-        monkeypatch.setattr(retention, "due_users", lambda **_: found)
+        make_due(user, monkeypatch)
         yield world
 
 
