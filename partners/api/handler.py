@@ -9,13 +9,14 @@ Python's take quadratic time, and an unknown one raises before Django can respon
 
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import Any
 
 import structlog
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
+from django.core.servers.basehttp import ServerHandler
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, connection, reset_queries
 from django.http.response import HttpResponseBase
@@ -23,6 +24,7 @@ from django.http.response import HttpResponseBase
 from core.streaming import LimitedStreamingResponse
 from partners.api.middleware import is_api_path
 from partners.api.request import MAX_BODY_BYTES
+from partners.api.response import LostResponse
 
 log = structlog.get_logger("partners.api.handler")
 
@@ -69,6 +71,13 @@ class ServiceRequest(WSGIRequest):
         return body
 
 
+def _aborted(response: LostResponse) -> Iterator[bytes]:
+    """The pieces, then the error of a client that has gone: wsgiref logs that one never, a 502 as an error."""
+    with closing(response):
+        yield from response
+    raise ConnectionAbortedError
+
+
 class _Handled(threading.local):
     # Whether the thread's request is one under /v1.
     is_api = False
@@ -110,6 +119,13 @@ class ServiceHandler(WSGIHandler):
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:  # type: ignore[override]
         """Respond by a list: an iterator, such as WhiteNoise's files, holds a thread while a slow client reads."""
         response = super().__call__(environ, start_response)
+        if isinstance(response, LostResponse):
+            server = getattr(start_response, "__self__", None)
+            if isinstance(server, ServerHandler):
+                # wsgiref, Django's development server, would wait for the client's next request.
+                server.request_handler.close_connection = True  # type: ignore[attr-defined] # set by Django's handler
+                return _aborted(response)
+            return response
         is_streamed = getattr(response, "streaming", False)  # wsgiref wraps files
         if is_streamed and (isinstance(response, LimitedStreamingResponse) or is_api_path(environ["PATH_INFO"])):
             return response
