@@ -1,6 +1,4 @@
-"""The page *Records*: who is due for erasure, what is proposed and approved, and what was destroyed; and the holds of a
-user. docs/operations.md, "Records".
-"""
+"""The page *Records* of erasures, and the holds of a user (docs/operations.md, "Records")."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -41,13 +41,8 @@ STATEMENT_SECONDS = 300
 # Holds
 
 
-def is_held(user: User) -> bool:
-    """Whether a hold, or an open request of the person, keeps the user's records."""
-    return bool(held({user.pk}))
-
-
 def held(user_ids: Collection[UUID]) -> set[UUID]:
-    """Those of the users whose records are kept."""
+    """Those of the users whose records a hold, or an open request of the person, keeps."""
     found = _with_clock(User.objects.filter(pk__in=user_ids)).filter(held=True)
     return set(found.values_list("pk", flat=True))
 
@@ -169,12 +164,11 @@ def _end(proposal_id: UUID, *, by: Staff, source: str, **ended: str) -> ErasureP
     return ended_one
 
 
-def approved_users(*, using: str = DEFAULT_DB_ALIAS) -> QuerySet[Any]:
+def approved_users(*, using: str = DEFAULT_DB_ALIAS) -> Any:
     """The users of erasures that may be carried out, longest first: rows of `user_id`, with `held` and `is_due`."""
     approved = ProposedErasure.objects.using(using).in_force().filter(proposal__state=ProposalState.APPROVED)
     is_due = models.Q(held=False, due_at__lte=timezone.now())
-    found: QuerySet[Any] = _with_clock(approved, "user_id").annotate(is_due=is_due)
-    return found.order_by("proposal__ended_at", "pk")
+    return _with_clock(approved, "user_id").annotate(is_due=is_due).order_by("proposal__ended_at", "pk")
 
 
 def erase(user_id: UUID, *, context: Mapping[str, str], using: str) -> bool:

@@ -25,7 +25,7 @@ from backoffice.exports.words import heading, text
 from core.encryption import signing_key_id
 from users.models import AccessRecord, User
 from users.profile.labels import NOTHING
-from users.retention import is_held
+from users.retention import held
 
 # They have the documents' files.
 EXPORT_PACKS = ("users.export_user", "transactions.download_document")
@@ -95,9 +95,10 @@ def _files_of_all(accesses: Sequence[AccessRecord], choice: str, attachments: At
         attached = attachments.of_documents.values()
         files = sum(one["file"] is not None for one in attached)
         faults = sum(one["fileFault"] is not None for one in attached)
-        rows.append({"user": user, "is_held": is_held(user), "folder": folder, "files": files, "faults": faults})
+        is_held = bool(held({user.pk}))
+        rows.append({"user": user, "is_held": is_held, "folder": folder, "files": files, "faults": faults})
         about = (user.full_name, user.external_id, user.pk, user.partner.slug, user.partner.mode, user.status)
-        lines.append((*about, rows[-1]["is_held"], folder, files, faults))
+        lines.append((*about, is_held, folder, files, faults))
     yield "index.csv", in_chunks(csv_file(_INDEX, lines))
     context = {
         "access": accesses[0],
@@ -120,7 +121,7 @@ def _files(access: AccessRecord, attachments: Attachments) -> Iterator[File]:
         "exportedBy": access.staff.get_username(),
         "requestId": access.request_id,
         "user": profile,
-        "held": is_held(user),
+        "held": bool(held({user.pk})),
     }
     page = {"access": access, "is_held": head["held"]}
     yield from written(user, parts(attachments.of_documents), head, "backoffice/exports/evidence_pack.html", page)

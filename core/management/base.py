@@ -233,18 +233,18 @@ class _PlainFormatter(Formatter):
 
 def listing(name: str, rows: Sequence[Mapping[str, Any]], columns: str = "", **cells: Callable[[Any], str]) -> Outcome:
     """The outcome of a list with the names of `--json`. columns: those that people see. cells: how they see a value."""
-    return Outcome({name: rows}, table(rows, columns, **cells) or ["None."])
+    return Outcome({name: rows}, table(rows, columns, **cells) if rows else ["None."])
 
 
-def table(rows: Sequence[Mapping[str, Any]], columns: str = "", **cells: Callable[[Any], str]) -> list[str]:
+def table(rows: Sequence[Mapping[str, Any]], columns: str = "", **cells: Callable[[Any], str]) -> Iterator[str]:
     """Lines of aligned columns under the names of `--json`, as `listing` has them; none without rows."""
     if not rows:
-        return []
+        return
     names = columns.split() or list(rows[0])
     texts = [[re.sub("([A-Z])", r" \1", name).upper() for name in names]]
     texts += [[cells.get(name, _cell)(row[name]) for name in names] for row in rows]
     widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
-    return ["  ".join(map(str.ljust, line, widths)).rstrip() for line in texts]
+    yield from ("  ".join(map(str.ljust, line, widths)).rstrip() for line in texts)
 
 
 def _cell(value: Any) -> str:

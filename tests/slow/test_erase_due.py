@@ -29,7 +29,6 @@ from tests.support.erasing import age_erasures, approve_erasure, date_back
 from tests.support.staff import client_of
 from transactions.documents import publishing
 from transactions.documents.downloads import STORAGE
-from transactions.management.commands import erase_due
 from transactions.models import ErasedFile
 from users import retention
 from users.models import Erasure, Hold, HoldRelease, Status, User
@@ -289,7 +288,7 @@ def test_a_run_is_stopped_between_two_users_and_resumed(
         return erase_one(*arguments, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr(erase_due, "erase", stopped)
+        patch.setattr(retention, "erase", stopped)
         end = run("erase_due", "--confirm", "3")
     assert end.status == 128 + signal.SIGTERM
     assert "Stopped by SIGTERM: 1 of 3 were erased" in end.errors

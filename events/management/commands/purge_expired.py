@@ -32,13 +32,11 @@ _BY_SANDBOX = f"""
     (SELECT entry.* FROM partners_partner CROSS JOIN LATERAL (
             SELECT ctid, at FROM core_auditentry
              WHERE actor = slug AND actor_kind = 'partner' AND at < now() - interval '{SANDBOX_DAYS} days'
-            OFFSET 0) AS entry
-      WHERE mode = 'sandbox') AS of_sandbox
+            OFFSET 0) AS entry WHERE mode = 'sandbox') AS of_sandbox
 """
 _OF_SANDBOX_OR_OLD = f"""
-    (SELECT ctid, * FROM partners_apikey
-      WHERE starts_with(prefix, '{KEY_PREFIXES[Mode.SANDBOX]}') OR {KEY_ENDED_AT} < now() - interval '{KEY_DAYS} days')
-         AS of_sandbox_or_old
+    (SELECT ctid, * FROM partners_apikey WHERE starts_with(prefix, '{KEY_PREFIXES[Mode.SANDBOX]}')
+         OR {KEY_ENDED_AT} < now() - interval '{KEY_DAYS} days') AS of_sandbox_or_old
 """
 # By the name in `--json`: table, time, age, which rows, where not all, and the lock.
 _EXPIRED = {

@@ -8,7 +8,7 @@ from partners.models import Partner
 from tests import factories
 from tests.support.staff import client_as, words
 from users.models import Hold, Status, User
-from users.retention import is_held, place_hold
+from users.retention import held, place_hold
 
 pytestmark = pytest.mark.django_db
 BAND = "Held: these records are kept while there is a hold, or an open request of the person."
@@ -44,10 +44,10 @@ def test_a_hold_is_placed_by_one_and_released_by_another(user: User, reviewer: C
     release = {"hold": str(hold.pk), "note": "It has ended."}
     refused = reviewer.post(f"{hold_url(user)}release/", release)
     assert refused.status_code == 409
-    assert is_held(user)
+    assert held({user.pk})
     other = client_as("reviewer")
     assert other.post(f"{hold_url(user)}release/", release).status_code == 302
-    assert not is_held(user)
+    assert not held({user.pk})
     assert "It has ended." in other.get(hold_url(user)).content.decode()
     timeline = words(other.get(f"/admin/cases/{user.pk}/").content.decode())
     assert timeline.index("Hold released") < timeline.index("Records held")

@@ -193,11 +193,11 @@ def test_a_number_is_shown_to_who_may_decide_and_each_showing_is_in_the_access_l
 
 
 def test_an_open_request_is_a_hold(user: User, reviewer: Staff) -> None:
-    assert not retention.is_held(user)
+    assert not retention.held({user.pk})
     entry = record(user, "personRequest", reviewer)
-    assert retention.is_held(user)
+    assert retention.held({user.pk})
     entries.end(entry_id=entry.pk, data=CLOSED, by=reviewer)
-    assert not retention.is_held(user)
+    assert not retention.held({user.pk})
 
 
 def test_an_open_request_keeps_the_records_and_all_of_the_file_goes_with_them(committed_partner: Partner) -> None:

@@ -248,4 +248,4 @@ def test_no_sql_of_the_serving_role_holds_or_releases_for_others(committed_partn
         for statement, row in ((release_it, hold), (hold_it, user)):
             with pytest.raises(IntegrityConstraintViolation, match="may decide, or audits"):
                 by_sql(statement, of=row.pk, by=other.pk)
-    assert retention.is_held(user)
+    assert retention.held({user.pk})

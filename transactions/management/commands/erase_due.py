@@ -8,7 +8,6 @@ from core.management.base import Outcome, ServiceCommand, collected_signals, sto
 from transactions.documents.publishing import delete_files
 from users import retention
 from users.management import confirm
-from users.retention import erase
 
 
 class Command(ServiceCommand):
@@ -38,7 +37,7 @@ class Command(ServiceCommand):
             for user_id in tqdm(due, unit="user", file=sys.stderr, disable=None):
                 if signals:
                     break
-                erased += erase(user_id, context=self.actor({}), using=self.owner)
+                erased += retention.erase(user_id, context=self.actor({}), using=self.owner)
             # Those that an earlier run left, too.
             left = delete_files(using=self.owner)
         ended = f"{erased} of {len(due)} were erased"

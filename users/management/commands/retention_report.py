@@ -1,5 +1,4 @@
-from collections.abc import Iterator
-from typing import Any
+from itertools import chain
 
 from core.database import statements
 from core.database.pipeline import Query
@@ -17,13 +16,8 @@ class Command(ServiceCommand):
 
     def perform(self, *, within_days: int) -> Outcome:
         due = retention.due_users(within_days=within_days).values_list(*_LOOKUPS)
-        query: Query[Any] = Query(*due.query.sql_with_params())
-        found = statements.fetch_within(retention.STATEMENT_SECONDS, query)
-        rows = [dict(zip(_NAMES, row, strict=True)) for row in found]
+        query = Query(*due.query.sql_with_params(), lambda row: dict(zip(_NAMES, row, strict=True)))
+        rows = statements.fetch_within(retention.STATEMENT_SECONDS, query)
         held = sum(row["held"] for row in rows)
-        return Outcome({"due": len(rows), "held": held, "users": rows}, _lines(rows, held))
-
-
-def _lines(rows: list[dict[str, Any]], held: int) -> Iterator[str]:
-    yield from table(rows)
-    yield f"{len(rows)} due, {held} of them held."
+        data = {"due": len(rows), "held": held, "users": rows}
+        return Outcome(data, chain(table(rows), [f"{len(rows)} due, {held} of them held."]))
