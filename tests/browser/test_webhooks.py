@@ -49,7 +49,7 @@ def test_a_manager_adds_a_webhook_and_tests_it(
     page.get_by_role("button", name="Send", exact=True).click()
     expect(page.get_by_text("The attempt is due.")).to_be_visible()
     [leased] = lease(limit=1)
-    assert record((leased, AttemptResult(datetime.now(UTC), 23, status=204)))
+    assert not record((leased, AttemptResult(datetime.now(UTC), 23, status=204)))
     expect(page.get_by_text("Delivered", exact=True)).to_be_visible()
     expect(page.get_by_text("HTTP 204")).to_be_visible()
     expect(page.get_by_text("The attempt is due.")).to_have_count(0)
