@@ -123,7 +123,7 @@ class Snapshot:
     """
 
     user: User
-    codes: list[str]  # of all risk flags, whoever reads
+    codes: list[str]  # of all risk flags, also those that the reader may not see
     version: str
     risk_flags: list[RiskFlag]  # the gravest first
     previous: tuple[tuple[RiskFlag, Changes | None], ...]
